@@ -1,0 +1,3 @@
+module github.com/offtake-go/offtake
+
+go 1.26.0
