@@ -1,0 +1,72 @@
+package capacity
+
+import "time"
+
+// The two named nothings. Zero is always a finite default, so that an absent
+// field can never mean "unlimited".
+const (
+	// NoQueue, as Plan.Queue, refuses at once when all places are taken.
+	NoQueue = -1
+
+	// NoRetry, as Plan.Attempts, sends every call once.
+	NoRetry = -1
+)
+
+// A Plan states the sizes of one client of one upstream, or of one server's
+// door, in one replica. Demand.Plan derives it from the traffic; a literal
+// states it by hand.
+//
+// Every zero field is a finite default, which Resolve fills in. A Plan is a
+// plain value: it compares with ==, prints, and goes into JSON and back.
+type Plan struct {
+	// InFlight is the number of places: how many requests may be out at once.
+	// Required.
+	InFlight int `json:"inFlight"`
+
+	// Connections is the most connections kept to the upstream. The default is
+	// one for each place divided by Streams, rounded up: for HTTP/1.1 a place is
+	// a connection.
+	Connections int `json:"connections,omitempty"`
+
+	// Streams is how many requests share one connection: 1, the default, for
+	// HTTP/1.1; the upstream's limit on concurrent streams for HTTP/2 and gRPC.
+	Streams int `json:"streams,omitempty"`
+
+	// Queue is how many calls may wait for a place; the default is InFlight, and
+	// NoQueue is none.
+	Queue int `json:"queue,omitempty"`
+
+	// Wait is the longest a call may wait for a place. The default is the smaller
+	// of 100 ms and a quarter of Attempt.
+	Wait time.Duration `json:"wait,omitzero"`
+
+	// Deadline bounds the whole call, with its queueing, its attempts, the pauses
+	// between them and the body. The default is 10 s. A caller's context, when
+	// shorter, wins.
+	Deadline time.Duration `json:"deadline,omitzero"`
+
+	// Attempt bounds one attempt up to its response headers. The default lets
+	// Attempts of them fit into Deadline.
+	Attempt time.Duration `json:"attempt,omitzero"`
+
+	// Attempts is the most times one call is sent, the first included. The default
+	// is 2; NoRetry, or 1, sends it once.
+	Attempts int `json:"attempts,omitempty"`
+
+	// RetryShare is the most retries as a share of requests, in (0, 1]. The
+	// default is 0.1.
+	RetryShare float64 `json:"retryShare,omitempty"`
+
+	// BodyIdle is the longest a response body, or a stream, may go without
+	// progress. The default is the smaller of 5 s and Deadline.
+	BodyIdle time.Duration `json:"bodyIdle,omitzero"`
+
+	// Warm is how many connections must stand before the service is ready. The
+	// default is Connections.
+	Warm int `json:"warm,omitempty"`
+
+	// Rate is the peak rate this plan was made for, in requests per second of one
+	// replica. It paces nothing; it is what live measurements are compared with.
+	// 0 is unknown.
+	Rate float64 `json:"rate,omitempty"`
+}
