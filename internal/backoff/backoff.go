@@ -1,0 +1,40 @@
+// Package backoff holds the one pause that all retries of this module share.
+package backoff
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Exponential pauses with full jitter: each is uniform between 0 and a bound
+// that doubles from Base up to Cap. Full jitter spreads a crowd of callers best
+// (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). The
+// zero value pauses for nothing.
+type Exponential struct {
+	Base time.Duration // the bound of the first pause
+	Cap  time.Duration // the bound of all later ones
+}
+
+// Request is for retries of a call; the numbers are Envoy's for retry_back_off.
+var Request = Exponential{Base: 25 * time.Millisecond, Cap: 250 * time.Millisecond}
+
+// Pause returns the pause before the n-th retry; the first is 1.
+func (e Exponential) Pause(n int) time.Duration {
+	bound := e.Bound(n)
+	if bound <= 0 {
+		return 0
+	}
+	return rand.N(bound + 1)
+}
+
+// Bound is the longest that Pause can return.
+func (e Exponential) Bound(n int) time.Duration {
+	bound := e.Base
+	for range n - 1 {
+		if bound >= e.Cap/2 {
+			return e.Cap
+		}
+		bound *= 2
+	}
+	return min(bound, e.Cap)
+}
