@@ -69,6 +69,12 @@ func New(l Limits) *Gate {
 // The error is a [*Refusal], or context.Cause(ctx) if ctx ends first: the
 // context wins even against a place granted in the same instant.
 func (g *Gate) Enter(ctx context.Context) (time.Duration, error) {
+	return g.EnterBy(ctx, time.Time{})
+}
+
+// EnterBy is [Gate.Enter] for a call that has a deadline of its own beside that
+// of ctx; the zero time is none. To be out of time is a refusal for [Waited].
+func (g *Gate) EnterBy(ctx context.Context, until time.Time) (time.Duration, error) {
 	select {
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
@@ -88,7 +94,11 @@ func (g *Gate) Enter(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	now := time.Now()
-	patience := g.limits.Wait
+	longest := g.limits.Wait
+	if !until.IsZero() {
+		longest = min(longest, until.Sub(now))
+	}
+	patience := longest
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = min(patience, deadline.Sub(now))
 	}
@@ -97,7 +107,7 @@ func (g *Gate) Enter(ctx context.Context) (time.Duration, error) {
 		g.mu.Unlock()
 		return 0, refusal
 	}
-	return g.wait(ctx, now)
+	return g.wait(ctx, now, longest)
 }
 
 // TryEnter takes a place only if one is free and nobody waits for it.
@@ -160,7 +170,7 @@ func (g *Gate) observeLocked() {
 }
 
 // wait queues the caller. The mutex is held on entry and not on return.
-func (g *Gate) wait(ctx context.Context, start time.Time) (time.Duration, error) {
+func (g *Gate) wait(ctx context.Context, start time.Time, longest time.Duration) (time.Duration, error) {
 	w, _ := g.waiters.Get().(*waiter)
 	if w == nil {
 		w = newWaiter()
@@ -171,7 +181,7 @@ func (g *Gate) wait(ctx context.Context, start time.Time) (time.Duration, error)
 	w.refusal = nil
 	g.queue.push(w)
 	g.counts.Queued++
-	timer := w.start(g.limits.Wait)
+	timer := w.start(longest)
 	g.mu.Unlock()
 
 	var err error

@@ -99,6 +99,18 @@ func TestRefusesAfterTheLongestWait(t *testing.T) {
 	})
 }
 
+func TestACallsOwnDeadlineEndsItsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Places: 1, Queue: 1, Wait: time.Minute})
+		enter(t, g)
+		waited, err := g.EnterBy(t.Context(), time.Now().Add(70*time.Millisecond))
+		wantRefusal(t, err, Waited)
+		if want := 70 * time.Millisecond; waited != want {
+			t.Errorf("waited = %v, want %v", waited, want)
+		}
+	})
+}
+
 func TestTheContextWins(t *testing.T) {
 	cause := errors.New("caller left")
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ type Flow struct {
 }
 
 const (
-	slotLength  = 10 * time.Second
+	slotLength = 10 * time.Second
 	flowSlots  = 7 // six whole ones, and the one being filled
 	flowWindow = (flowSlots - 1) * slotLength
 )
