@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -76,21 +77,26 @@ const (
 // It fails with an [*Infeasible] if no number of places per replica satisfies the
 // demand, and with a [*Mistake] for each field that can not stand otherwise.
 func (d Demand) Plan() (Plan, error) {
-	x, err := d.Explain()
+	x, err := d.Complete(Plan{})
 	if err != nil {
 		return Plan{}, err
 	}
 	return x.Plan, nil
 }
 
-// resolve fills in the defaults, or returns all mistakes.
-func (d Demand) resolve() (Demand, error) {
+// resolve fills in the defaults, or returns all mistakes, those of the sizes
+// stated by hand included.
+func (d Demand) resolve(stated Plan) (Demand, error) {
 	m := &mistakes{of: "Demand"}
 	d.checkTraffic(m)
 	d.checkReplicas(m)
+	byHand := stated.checkStated()
 	d.MaxReplicas = max(d.MaxReplicas, d.Replicas)
 	if d.Headroom == 0 {
 		d.Headroom = defaultHeadroom
+	}
+	if stated.Streams != 0 {
+		d.Streams = stated.Streams
 	}
 	if d.Streams == 0 {
 		d.Streams = 1
@@ -98,10 +104,10 @@ func (d Demand) resolve() (Demand, error) {
 	if d.Deadline == 0 {
 		d.Deadline = defaultDeadline
 	}
-	if m.good("Rate", "Latency", "P50", "P99", "Replicas", "Headroom", "Surge", "Unavailable") {
-		d.checkSize(m)
+	if m.good("Rate", "Latency", "P50", "P99", "Replicas", "Headroom", "Surge", "Unavailable") && len(byHand.errs) == 0 {
+		d.checkSize(m, stated)
 	}
-	return d, m.err()
+	return d, errors.Join(append(m.errs, byHand.errs...)...)
 }
 
 func (d Demand) checkTraffic(m *mistakes) {
@@ -163,17 +169,36 @@ func (p Pods) check(m *mistakes, field string) {
 	}
 }
 
+// checkStated checks the fields that were stated by hand, each for itself.
+func (p Plan) checkStated() *mistakes {
+	m := &mistakes{of: "Plan"}
+	if p.InFlight == 0 {
+		p.InFlight = 1
+	}
+	p.checkSizes(m)
+	p.checkTimes(m)
+	return m
+}
+
 // checkSize refuses what no plan can hold: more places than a process has, or a
 // deadline that the mean call does not meet.
-func (d Demand) checkSize(m *mistakes) {
+func (d Demand) checkSize(m *mistakes, stated Plan) {
 	_, missing := RolloutPods(d.Replicas, d.Surge, d.Unavailable)
 	if each := d.Headroom * d.load() / float64(d.Replicas-missing); each > maxPlaces/2 {
 		m.add("Rate", fmt.Sprintf("%g/s of %v each are %.3g in flight per replica, more than a process can hold", d.Rate, seconds(d.mean()), each),
 			fmt.Sprintf("%.3g/s would do, or %.0f replicas", d.Rate*maxPlaces/2/each, math.Ceil(float64(d.Replicas)*each/(maxPlaces/2))))
 	}
-	if p := d.times(); m.good("Deadline") && p.Attempt.Seconds() < d.mean() {
-		m.add("Deadline", fmt.Sprintf("%v leaves %v for an attempt, less than the mean latency of %v", d.Deadline, p.Attempt, seconds(d.mean())),
-			fmt.Sprintf("%v would do", seconds(math.Ceil(d.mean()*20)/10)))
+	if stated.Attempt != 0 || !m.good("Deadline") {
+		return
+	}
+	if p := d.times(stated); p.Attempt.Seconds() < d.mean() {
+		problem := fmt.Sprintf("%v leaves %v for an attempt, less than the mean latency of %v", max(d.Deadline, stated.Deadline), p.Attempt, seconds(d.mean()))
+		remedy := fmt.Sprintf("%v would do", seconds(math.Ceil(d.mean()*float64(p.Attempts)*20)/10))
+		if stated.Deadline == 0 {
+			m.add("Deadline", problem, remedy)
+			return
+		}
+		m.errs = append(m.errs, &Mistake{Type: "Plan", Field: "Deadline", Problem: problem, Remedy: remedy})
 	}
 }
 

@@ -51,7 +51,7 @@ func TestBoundsInARollout(t *testing.T) {
 		if name == "2x_25_25" {
 			d.Rate *= 2
 		}
-		d, err := d.resolve()
+		d, err := d.resolve(Plan{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,5 +206,43 @@ func TestShortCallsAreTriedTwice(t *testing.T) {
 	p, err := d.Plan()
 	if err != nil || p.Attempts != 2 || p.Attempt != 810*time.Millisecond || p.Deadline != 1800*time.Millisecond || p.Wait != 90*time.Millisecond {
 		t.Errorf("(%+v).Plan() = %v, %v, want 2 attempts of 810ms within 1.8s, and a wait of 90ms", d, p, err)
+	}
+}
+
+func TestStatedSizesStayAndTheRestFollows(t *testing.T) {
+	stated := Plan{InFlight: 10, Deadline: 6 * time.Second, Attempts: NoRetry, Queue: NoQueue}
+	x, err := processor.Complete(stated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Plan{
+		InFlight: 10, Connections: 10, Streams: 1, Queue: NoQueue, Wait: 300 * time.Millisecond, Deadline: 6 * time.Second,
+		Attempt: 5400 * time.Millisecond, Attempts: 1, RetryShare: 0.1, BodyIdle: 5 * time.Second, Warm: 10, Rate: 20,
+	}
+	if x.Plan != want {
+		t.Errorf("(%+v).Complete(%v) = %v, want %v", processor, stated, x.Plan, want)
+	}
+	for _, s := range x.Sizes {
+		wasStated := s.Field == "InFlight" || s.Field == "Deadline" || s.Field == "Attempts" || s.Field == "Queue"
+		if wasStated != (s.Formula == "stated") {
+			t.Errorf("size %+v, want stated = %v", s, wasStated)
+		}
+	}
+}
+
+func TestStatedSizesAreCheckedToo(t *testing.T) {
+	for _, c := range []struct {
+		stated Plan
+		field  string
+	}{
+		{Plan{Deadline: time.Second}, "Deadline"},
+		{Plan{InFlight: -1}, "InFlight"},
+		{Plan{Streams: -1}, "Streams"},
+		{Plan{Deadline: -1}, "Deadline"},
+		{Plan{Attempts: 99}, "Attempts"},
+	} {
+		if x, err := processor.Complete(c.stated); !slices.Equal(fields(err), []string{c.field}) {
+			t.Errorf("Complete(%+v) = %v, %v, want a mistake in %s", c.stated, x, err, c.field)
+		}
 	}
 }

@@ -3,7 +3,7 @@ package capacity
 import (
 	"fmt"
 	"math"
-	"strconv"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -40,25 +40,45 @@ func (x *Explanation) String() string {
 
 // Explain derives the plan as Plan does, and keeps the formula of each size
 // beside its inputs and the constraint that bound it. Its errors are Plan's.
-func (d Demand) Explain() (*Explanation, error) {
-	d, err := d.resolve()
+func (d Demand) Explain() (*Explanation, error) { return d.Complete(Plan{}) }
+
+// Complete explains a plan of which some sizes are stated by hand: every field of
+// stated that is not zero stays as it is, and the others are derived around it. A
+// stated InFlight is not compared with the bounds. Its errors are Plan's, and
+// those of resolving the whole.
+func (d Demand) Complete(stated Plan) (*Explanation, error) {
+	d, err := d.resolve(stated)
 	if err != nil {
 		return nil, err
+	}
+	if stated.InFlight != 0 {
+		return d.explain(stated, Size{Field: "InFlight", Formula: "stated"})
 	}
 	floors, err := d.floors()
 	if err != nil {
 		return nil, err
 	}
-	floor, ceilings := bindingFloor(floors), d.ceilings()
-	if len(ceilings) > 0 && floor.Places > bindingCeiling(ceilings).Places {
+	ceilings := d.ceilings()
+	if len(ceilings) > 0 && bindingFloor(floors).Places > bindingCeiling(ceilings).Places {
 		return nil, d.infeasible(floors, ceilings)
 	}
-	places := floor.Places
-	size := Size{Field: "InFlight", Formula: "at least " + floor.String(), Bound: "the floor decides"}
+	places, size, err := d.places(floors, ceilings)
+	if err != nil {
+		return nil, err
+	}
+	stated.InFlight = places
+	return d.explain(stated, size)
+}
+
+// places picks the number between the bounds: the floor, or what the default
+// chance to wait asks for, as far as the ceiling allows.
+func (d Demand) places(floors, ceilings []Bound) (int, Size, error) {
+	floor := bindingFloor(floors)
+	places, size := floor.Places, Size{Field: "InFlight", Formula: "at least " + floor.String(), Bound: "the floor decides"}
 	if d.WaitChance == 0 {
 		target, err := PlacesFor(d.load()/float64(d.Replicas), defaultWaitChance)
 		if err != nil {
-			return nil, err
+			return 0, size, err
 		}
 		if target > places {
 			places, size.Bound = target, fmt.Sprintf("the chance to wait decides: %d (%s)", target, d.waitFormula(defaultWaitChance))
@@ -72,87 +92,135 @@ func (d Demand) Explain() (*Explanation, error) {
 		}
 	}
 	size.Bound += fmt.Sprintf("; %s of calls wait at peak", percent(ErlangC(places, d.load()/float64(d.Replicas))))
-	return d.explain(places, size)
+	return places, size, nil
 }
 
 // explain derives the rest of a plan from its places.
-func (d Demand) explain(places int, inFlight Size) (*Explanation, error) {
-	each := d.load() / float64(d.Replicas)
-	p := d.times()
-	p.InFlight = places
-	p.Streams = d.Streams
-	p.Connections = ceilDiv(places, d.Streams)
-	p.Rate = d.Rate / float64(d.Replicas)
-	freed := MaxRate(places, d.mean())
-	p.Queue = min(max(ceil(freed*p.Wait.Seconds()), 1), maxPlaces)
-	busy := SquareRootStaffing(each, 2)
-	p.Warm = min(max(ceil(busy/float64(d.Streams)), 1), p.Connections)
+func (d Demand) explain(stated Plan, inFlight Size) (*Explanation, error) {
+	p := d.times(stated)
+	if p.Streams == 0 {
+		p.Streams = d.Streams
+	}
+	if p.Connections == 0 && p.InFlight > 0 && p.Streams > 0 {
+		p.Connections = ceilDiv(p.InFlight, p.Streams)
+	}
+	if p.Rate == 0 {
+		p.Rate = d.Rate / float64(d.Replicas)
+	}
+	freed := MaxRate(p.InFlight, d.mean())
+	if p.Queue == 0 && freed > 0 {
+		p.Queue = min(max(ceil(freed*p.Wait.Seconds()), 1), maxPlaces)
+	}
+	busy := SquareRootStaffing(d.load()/float64(d.Replicas), 2)
+	if p.Warm == 0 {
+		p.Warm = min(max(ceil(busy/float64(p.Streams)), 1), p.Connections)
+	}
 	p, err := p.Resolve()
 	if err != nil {
 		return nil, err
 	}
-
 	x := &Explanation{Plan: p}
-	inFlight.Value = strconv.Itoa(places)
-	x.Sizes = append(x.Sizes, inFlight,
-		Size{"Connections", strconv.Itoa(p.Connections), fmt.Sprintf("%s / %d per connection", count(places, "place"), p.Streams), "no fewer than the places need, no more than they use"},
-		Size{"Warm", strconv.Itoa(p.Warm), fmt.Sprintf("%.4g + 2√%.4g = %.4g in flight at peak", each, each, busy), d.warmBound(p)},
-		Size{"Rate", fmt.Sprintf("%.4g/s", p.Rate), fmt.Sprintf("%g/s / %s", d.Rate, count(d.Replicas, "replica")), "the peak of one replica"})
+	x.Sizes = append(x.Sizes, inFlight)
+	x.Sizes = append(x.Sizes, d.explainConnections(p, busy)...)
 	x.Sizes = append(x.Sizes, d.explainTimes(p)...)
-	x.Sizes = append(x.Sizes,
-		Size{"Queue", strconv.Itoa(p.Queue), fmt.Sprintf("%.4g places come free a second × %v", freed, p.Wait), "a longer queue would hold calls that can not be served within Wait"},
-		retryShare(p),
-		Size{"BodyIdle", p.BodyIdle.String(), fmt.Sprintf("the smaller of %v and Deadline", defaultBodyIdle), "a body without progress gives its place back"})
+	x.Sizes = append(x.Sizes, d.explainRest(p, freed)...)
+	x.fillValues(stated)
 	return x, nil
 }
 
-func retryShare(p Plan) Size {
-	s := Size{"RetryShare", fmt.Sprintf("%g", p.RetryShare), "the default", "nothing is sent twice"}
-	if p.Attempts > 1 {
-		s.Bound = fmt.Sprintf("retries add at most %s to the load", percent(p.RetryShare))
+// fillValues writes the value of each size from the plan, and marks those that
+// were stated.
+func (x *Explanation) fillValues(stated Plan) {
+	for i := range x.Sizes {
+		s := &x.Sizes[i]
+		s.Value = x.Plan.field(s.Field)
+		if was := stated.field(s.Field); i > 0 && was != "" && was != (Plan{}).field(s.Field) {
+			s.Formula, s.Bound = "stated", ""
+		}
 	}
-	return s
 }
 
-func (d Demand) warmBound(p Plan) string {
+// field is one field as it prints, or "" if there is none of that name.
+func (p Plan) field(name string) string {
+	f := reflect.ValueOf(p).FieldByName(name)
+	switch {
+	case !f.IsValid():
+		return ""
+	case name == "Queue" && p.Queue == NoQueue:
+		return "none"
+	case name == "Rate":
+		return fmt.Sprintf("%.4g/s", p.Rate)
+	}
+	return fmt.Sprint(f.Interface())
+}
+
+func (d Demand) explainConnections(p Plan, busy float64) []Size {
+	each := d.load() / float64(d.Replicas)
+	warm := "what a peak uses before it is steady"
 	if p.Warm == p.Connections {
-		return "all Connections"
+		warm = "all Connections"
 	}
-	return "what a peak uses before it is steady"
+	return []Size{
+		{Field: "Connections", Formula: fmt.Sprintf("%s / %d per connection", count(p.InFlight, "place"), p.Streams), Bound: "no fewer than the places need, no more than they use"},
+		{Field: "Warm", Formula: fmt.Sprintf("%.4g + 2√%.4g = %.4g in flight at peak", each, each, busy), Bound: warm},
+		{Field: "Rate", Formula: fmt.Sprintf("%g/s / %s", d.Rate, count(d.Replicas, "replica")), Bound: "the peak of one replica"},
+	}
 }
 
-// times derives the times of a plan: all from the caller's deadline, and two
-// attempts only if each can have the time that 99 % of calls take.
-func (d Demand) times() Plan {
+func (d Demand) explainRest(p Plan, freed float64) []Size {
+	retry := "nothing is sent twice"
+	if p.Attempts > 1 {
+		retry = fmt.Sprintf("retries add at most %s to the load", percent(p.RetryShare))
+	}
+	return []Size{
+		{Field: "Queue", Formula: fmt.Sprintf("%.4g places come free a second × %v", freed, p.Wait), Bound: "a longer queue would hold calls that can not be served within Wait"},
+		{Field: "RetryShare", Formula: "the default", Bound: retry},
+		{Field: "BodyIdle", Formula: fmt.Sprintf("the smaller of %v and Deadline", defaultBodyIdle), Bound: "a body without progress gives its place back"},
+	}
+}
+
+// times derives the times that are not stated: all from the caller's deadline, and
+// two attempts only if each can have the time that 99 % of calls take.
+func (d Demand) times(p Plan) Plan {
 	if d.Deadline == 0 {
 		d.Deadline = defaultDeadline
 	}
-	p := Plan{Deadline: d.Deadline / 10 * 9, Attempts: defaultAttempts}
-	p.Attempt = p.Deadline / 10 * 9 / defaultAttempts
-	if p.Attempt < d.p99() {
-		p.Attempts = 1
-		p.Attempt = p.Deadline / 10 * 9
+	if p.Deadline == 0 {
+		p.Deadline = d.Deadline / 10 * 9
 	}
-	spare := p.Deadline - p.Attempt*time.Duration(p.Attempts)
-	p.Wait = min(spare/2, p.Attempt/4)
+	if p.Attempts == 0 {
+		each := p.Attempt
+		if each == 0 {
+			each = d.p99()
+		}
+		p.Attempts = 1
+		if each <= p.Deadline/10*9/defaultAttempts {
+			p.Attempts = defaultAttempts
+		}
+	}
+	tries := time.Duration(max(p.Attempts, 1)) // NoRetry is one
+	if p.Attempt == 0 {
+		p.Attempt = p.Deadline / 10 * 9 / tries
+	}
+	if p.Wait == 0 {
+		p.Wait = max(min((p.Deadline-p.Attempt*tries)/2, p.Attempt/4), leastTime)
+	}
 	return p
 }
 
 func (d Demand) explainTimes(p Plan) []Size {
-	deadline := Size{"Deadline", p.Deadline.String(), fmt.Sprintf("9/10 × %v", d.Deadline), "the caller gives up at " + d.Deadline.String()}
-	attempt := Size{"Attempt", p.Attempt.String(), fmt.Sprintf("9/10 × %v / %s", p.Deadline, count(p.Attempts, "attempt")), ""}
-	if d.P99 != 0 {
-		attempt.Bound = fmt.Sprintf("p99 is %v", d.P99)
-	} else {
-		late := math.Exp(-p.Attempt.Seconds() / d.mean())
-		attempt.Bound = fmt.Sprintf("%s of calls take longer, if exponential", percent(late))
+	attempt := fmt.Sprintf("p99 is %v", d.p99())
+	if d.P99 == 0 {
+		attempt = fmt.Sprintf("%s of calls take longer, if exponential", percent(math.Exp(-p.Attempt.Seconds()/d.mean())))
 	}
-	attempts := Size{"Attempts", strconv.Itoa(p.Attempts), "two if each can have the p99", fmt.Sprintf("%v would be left for each, p99 is %v", p.Deadline/10*9/defaultAttempts, d.p99())}
-	wait := Size{"Wait", p.Wait.String(), "the smaller of half the spare Deadline and a quarter of Attempt", ""}
+	wait := "the rest is for pauses and the body"
 	if p.Wait == p.Attempt/4 {
-		wait.Bound = "a quarter of Attempt"
-	} else {
-		wait.Bound = "the rest is for pauses and the body"
+		wait = "a quarter of Attempt"
 	}
-	return []Size{deadline, attempt, attempts, wait}
+	return []Size{
+		{Field: "Deadline", Formula: fmt.Sprintf("9/10 × %v", d.Deadline), Bound: "the caller gives up at " + d.Deadline.String()},
+		{Field: "Attempt", Formula: fmt.Sprintf("9/10 × %v / %s", p.Deadline, count(p.Attempts, "attempt")), Bound: attempt},
+		{Field: "Attempts", Formula: "two if each can have the p99", Bound: fmt.Sprintf("%v would be left for each, p99 is %v", p.Deadline/10*9/defaultAttempts, d.p99())},
+		{Field: "Wait", Formula: "the smaller of half the spare Deadline and a quarter of Attempt", Bound: wait},
+	}
 }
