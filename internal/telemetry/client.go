@@ -26,6 +26,7 @@ type Client struct {
 	meter       *meter
 	queueWait   prometheus.Histogram
 	connectWait prometheus.Histogram
+	headers     prometheus.Histogram
 	dial        prometheus.Histogram
 	duration    *durations
 	attempts    [Outcomes]atomic.Uint64
@@ -37,6 +38,7 @@ type Client struct {
 var (
 	clientQueueWait   = definition{name: "offtake_client_queue_wait_seconds", help: "Wait of a call for a place; 0 for one that did not wait."}
 	clientConnectWait = definition{name: "offtake_client_connect_wait_seconds", help: "Wait of an attempt for its connection, dial and TLS included; 0 for a reused one."}
+	clientHeaderWait  = definition{name: "offtake_client_header_wait_seconds", help: "Wait of an attempt for the headers of its response, from its connection on."}
 	clientDuration    = definition{name: "offtake_client_request_duration_seconds", help: "Whole call, from its start to the end of its body.", labels: []string{"method", "outcome"}}
 	clientDialSeconds = definition{name: "offtake_client_dial_seconds", help: "One dial with its TLS handshake, whoever used the connection."}
 
@@ -66,6 +68,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 		config:      config,
 		queueWait:   prometheus.NewHistogram(histogram(clientQueueWait, labels)),
 		connectWait: prometheus.NewHistogram(histogram(clientConnectWait, labels)),
+		headers:     prometheus.NewHistogram(histogram(clientHeaderWait, labels)),
 		dial:        prometheus.NewHistogram(histogram(clientDialSeconds, labels)),
 		duration:    newDurations(clientDuration, labels),
 		read: clientDescs{
@@ -101,6 +104,13 @@ func (c *Client) QueueWait(ctx context.Context, d time.Duration) {
 // reused one.
 func (c *Client) ConnectWait(d time.Duration) { c.connectWait.Observe(d.Seconds()) }
 
+// Headers records how long an attempt waited for its response's headers, once it
+// had its connection.
+func (c *Client) Headers(d time.Duration) { c.headers.Observe(d.Seconds()) }
+
+// SilentRetry counts a repetition by the transport.
+func (c *Client) SilentRetry() { c.retries[RetrySilent].Add(1) }
+
 // Dial records a dial that ended, with or without a connection.
 func (c *Client) Dial(o Outcome, d time.Duration) {
 	c.dials[o].Add(1)
@@ -127,7 +137,7 @@ type clientCollector Client
 
 // Describe implements prometheus.Collector.
 func (c *clientCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.dial, c.duration.vec} {
+	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.dial, c.duration.vec} {
 		h.Describe(out)
 	}
 	r := c.read
@@ -141,7 +151,7 @@ func (c *clientCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *clientCollector) Collect(out chan<- prometheus.Metric) {
-	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.dial, c.duration.vec} {
+	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.dial, c.duration.vec} {
 		h.Collect(out)
 	}
 	s, r := c.config.State(), c.read

@@ -1,0 +1,32 @@
+// Package httpclient calls one upstream over HTTP.
+//
+// A [Client] is a *http.Client with sizes: a bounded number of requests in
+// flight and a bounded queue for them in front of a connection pool of the same
+// size, a bound on every wait, retries as a share of requests, and a histogram
+// for each wait. [New] takes the sizes from a capacity.Plan, which follows from
+// the traffic.
+//
+// # The life of a call
+//
+// A call waits in turn for a place, in no way longer than Plan.Wait. A refused
+// call has sent nothing: its error is an *offtake.Error that wraps
+// offtake.ErrBusy. With a place it waits for a connection, which is there once
+// the pool is warm, and then up to Plan.Attempt for the response's headers. The
+// place is held until the body ends: read to its end, closed, failed, or out of
+// time. The body must make progress within Plan.BodyIdle, and the whole call
+// ends within Plan.Deadline. [Stream] lifts that last bound for what is meant to
+// last.
+//
+// The caller's context, when shorter, wins, and its cause is what the caller
+// sees.
+//
+// # What comes back
+//
+// A response of any status is a response, a 429 or 503 too, after the retries
+// that its plan allows. Everything else is a *url.Error, as from any
+// *http.Client, around one of: an *offtake.Error for a refusal, a
+// [*TimeoutError] for a bound of this client, the context's cause for one of the
+// caller, a [*HostError], [*RedirectError] or [*BodyLimitError] for what this
+// client does not do, a [*RetryError] around the last cause when there was more
+// than one attempt, or the error of net/http as it is.
+package httpclient

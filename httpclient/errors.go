@@ -1,0 +1,120 @@
+package httpclient
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Phase is the part of a call that ran out of time.
+type Phase string
+
+// The bounds of a call.
+const (
+	PhaseAttempt  Phase = "attempt"   // no response headers within Plan.Attempt
+	PhaseDeadline Phase = "deadline"  // the whole call, within Plan.Deadline
+	PhaseBodyIdle Phase = "body idle" // no progress of the body within Plan.BodyIdle
+)
+
+// TimeoutError says that a bound of this client, not of the caller's context,
+// ended a call. Timeout returns true, and errors.Is(err,
+// context.DeadlineExceeded) holds.
+type TimeoutError struct {
+	Upstream string
+	Phase    Phase
+	Limit    time.Duration
+
+	// Unread says that the response was there and nobody read it: the caller is
+	// slow, or has leaked the body.
+	Unread bool
+}
+
+// Error names the bound and its length.
+func (e *TimeoutError) Error() string {
+	what := map[Phase]string{
+		PhaseAttempt:  "no response within Plan.Attempt",
+		PhaseDeadline: "not done within Plan.Deadline",
+		PhaseBodyIdle: "body without progress for Plan.BodyIdle",
+	}[e.Phase]
+	if e.Unread {
+		what += " (nobody reads or closes it)"
+	}
+	return fmt.Sprintf("httpclient: %s: %s of %v", e.Upstream, what, e.Limit)
+}
+
+// Timeout is true.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Is reports that a TimeoutError is a context.DeadlineExceeded.
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// HostError says that a request was not for this client's upstream. Nothing was
+// sent.
+type HostError struct {
+	Upstream string // the client's own
+	Refused  string // the request's
+}
+
+// Error names both.
+func (e *HostError) Error() string {
+	return fmt.Sprintf("httpclient: %s is not a host of the upstream %s; list it in Options.Hosts, or make a client for it", e.Refused, e.Upstream)
+}
+
+// RedirectError says that a redirect was not followed further. The response that
+// asked for it comes with it, as http.Client has it.
+type RedirectError struct {
+	Location string
+	Hops     int // followed before this one
+	foreign  bool
+}
+
+// Error says why not.
+func (e *RedirectError) Error() string {
+	if e.foreign {
+		return fmt.Sprintf("httpclient: redirect to %s leaves the upstream", e.Location)
+	}
+	return fmt.Sprintf("httpclient: stopped after %d redirects, before %s", e.Hops, e.Location)
+}
+
+// BodyLimitError says that a response body is longer than Options.MaxBody.
+type BodyLimitError struct {
+	Upstream string
+	Limit    int64
+}
+
+// Error names the limit.
+func (e *BodyLimitError) Error() string {
+	return fmt.Sprintf("httpclient: %s: response body of more than %d bytes (Options.MaxBody)", e.Upstream, e.Limit)
+}
+
+// StatusError is a response that was retried, as the earlier cause in a
+// [*RetryError]. A response that is returned is never turned into one.
+type StatusError struct {
+	Code int
+}
+
+// Error names the code.
+func (e *StatusError) Error() string { return fmt.Sprintf("status %d", e.Code) }
+
+// RetryError says that a call was sent more than once and still failed.
+// errors.Is and As find both the last error and what the attempt before it ended
+// with.
+type RetryError struct {
+	Attempts int
+	Err      error // what ended the call
+	Earlier  error // how the attempt before ended; may be a *StatusError
+}
+
+// Error names the attempts and both causes.
+func (e *RetryError) Error() string {
+	return fmt.Sprintf("after %d attempts: %v (before that: %v)", e.Attempts, e.Err, e.Earlier)
+}
+
+// Unwrap returns both causes.
+func (e *RetryError) Unwrap() []error { return []error{e.Err, e.Earlier} }
+
+// Timeout says whether the last attempt ran out of time, for url.Error.
+func (e *RetryError) Timeout() bool {
+	t, ok := e.Err.(interface{ Timeout() bool })
+	return ok && t.Timeout()
+}

@@ -1,0 +1,126 @@
+package httpclient
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/pipenet"
+)
+
+// bubble runs a test with a real server and a real client over net.Pipe, in time
+// that stands still while anything runs.
+func bubble(t *testing.T, plan capacity.Plan, o *Options, handler http.HandlerFunc, test func(t *testing.T, c *Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen()
+		server := &http.Server{Handler: handler}
+		go server.Serve(l)
+		c := newClient(t, "http://upstream.example", plan, withBase(o, &http.Transport{DialContext: l.Dial}))
+		test(t, c)
+		c.Close()
+		server.Close()
+	})
+}
+
+// loopback runs a test with a real server on a socket.
+func loopback(t *testing.T, plan capacity.Plan, o *Options, handler http.HandlerFunc) (*Client, *httptest.Server) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	c := newClient(t, server.URL, plan, o)
+	return c, server
+}
+
+func newClient(t *testing.T, target string, plan capacity.Plan, o *Options) *Client {
+	t.Helper()
+	if o == nil {
+		o = new(Options)
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
+	}
+	c, err := New(target, plan, o)
+	if err != nil {
+		t.Fatalf("New(%q) = %v, want nil", target, err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func withBase(o *Options, base *http.Transport) *Options {
+	if o == nil {
+		o = new(Options)
+	}
+	o.Base = base
+	return o
+}
+
+func get(t *testing.T, c *Client, path string) (*http.Response, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Do(req)
+}
+
+// read reads a body to its end and closes it.
+func read(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Errorf("read body: %v", err)
+	}
+	resp.Body.Close()
+	return string(b)
+}
+
+func wantIdle(t *testing.T, c *Client) {
+	t.Helper()
+	if s := c.Stats(); s.InFlight != 0 || s.Queued != 0 {
+		t.Errorf("in flight, queued = %d, %d, want 0, 0", s.InFlight, s.Queued)
+	}
+}
+
+func slow(d time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(d):
+			io.WriteString(w, "ok")
+		case <-r.Context().Done():
+		}
+	}
+}
+
+// counted is a loopback server that counts the connections it has accepted.
+func counted(t *testing.T, plan capacity.Plan, secure bool, handler http.HandlerFunc) (*Client, func() int64) {
+	t.Helper()
+	var n atomic.Int64
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			n.Add(1)
+		}
+	}
+	o := new(Options)
+	if secure {
+		server.StartTLS()
+		o.Base = &http.Transport{TLSClientConfig: server.Client().Transport.(*http.Transport).TLSClientConfig}
+	} else {
+		server.Start()
+	}
+	t.Cleanup(server.Close)
+	return newClient(t, server.URL, plan, o), n.Load
+}
+
+func contains(s, part string) bool { return strings.Contains(s, part) }

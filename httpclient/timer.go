@@ -1,0 +1,94 @@
+package httpclient
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// timer ends attempts that are out of time. It is used again for other attempts,
+// so that it may fire late, for one that it was not set for: an attempt asks the
+// clock before it believes it.
+type timer struct {
+	attempt atomic.Pointer[attempt]
+	timer   *time.Timer
+}
+
+func (c *core) startTimer(a *attempt, d time.Duration) *timer {
+	t, _ := c.timers.Get().(*timer)
+	if t == nil {
+		t = new(timer)
+		t.attempt.Store(a)
+		t.timer = time.AfterFunc(d, t.fire)
+		return t
+	}
+	t.attempt.Store(a)
+	t.timer.Reset(d)
+	return t
+}
+
+func (c *core) stopTimer(t *timer) {
+	t.attempt.Store(nil)
+	if t.timer.Stop() {
+		c.timers.Put(t)
+	}
+}
+
+func (t *timer) reset(d time.Duration) { t.timer.Reset(d) }
+
+func (t *timer) fire() {
+	if a := t.attempt.Load(); a != nil {
+		a.expire()
+	}
+}
+
+// expire ends the attempt if one of its bounds has passed, and waits for the
+// next bound if not.
+func (a *attempt) expire() {
+	a.mu.Lock()
+	if a.phase == receiving {
+		a.due = a.bodyDue() // the body may have made progress
+	}
+	left := time.Until(a.due)
+	switch {
+	case a.phase == ended:
+		a.mu.Unlock()
+		return
+	case left > 0:
+		a.timer.reset(left)
+		a.mu.Unlock()
+		return
+	case a.cause == nil:
+		a.cause = a.timeoutLocked()
+	}
+	cause, phase := a.cause, a.phase
+	a.mu.Unlock()
+	a.cancel(cause)
+	if phase == receiving { // perhaps nobody reads, and nobody will
+		a.end(outcomeOf(cause, a.call.ctx))
+	}
+}
+
+// bodyDue is when the body has made no progress for too long, or the whole call
+// is over.
+func (a *attempt) bodyDue() time.Time {
+	l := a.call
+	idle := l.start.Add(time.Duration(a.progress.Load()) + l.plan.BodyIdle)
+	if !l.stream && l.deadline.Before(idle) {
+		return l.deadline
+	}
+	return idle
+}
+
+// timeoutLocked says which bound it was.
+func (a *attempt) timeoutLocked() error {
+	l := a.call
+	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.plan.Attempt}
+	if a.phase == receiving {
+		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
+		e.Unread = !a.reading.Load()
+	}
+	if !a.due.Before(l.deadline) && !(a.phase == receiving && l.stream) {
+		e.Phase, e.Limit = PhaseDeadline, l.plan.Deadline
+	}
+	return e
+}
