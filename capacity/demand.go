@@ -191,15 +191,17 @@ func (d Demand) checkSize(m *mistakes, stated Plan) {
 	if stated.Attempt != 0 || !m.good("Deadline") {
 		return
 	}
-	if p := d.times(stated); p.Attempt.Seconds() < d.mean() {
-		problem := fmt.Sprintf("%v leaves %v for an attempt, less than the mean latency of %v", max(d.Deadline, stated.Deadline), p.Attempt, seconds(d.mean()))
-		remedy := fmt.Sprintf("%v would do", seconds(math.Ceil(d.mean()*float64(p.Attempts)*20)/10))
-		if stated.Deadline == 0 {
-			m.add("Deadline", problem, remedy)
-			return
-		}
-		m.errs = append(m.errs, &Mistake{Type: "Plan", Field: "Deadline", Problem: problem, Remedy: remedy})
+	p := d.times(stated)
+	if p.Attempt.Seconds() >= d.mean() {
+		return
 	}
+	late := &Mistake{Type: "Demand", Field: "Deadline", Remedy: fmt.Sprintf("%v would do", seconds(math.Ceil(d.mean()*float64(p.Attempts)*20)/10))}
+	deadline := d.Deadline
+	if stated.Deadline != 0 {
+		late.Type, deadline = "Plan", stated.Deadline
+	}
+	late.Problem = fmt.Sprintf("%v leaves %v for an attempt, less than the mean latency of %v", deadline, p.Attempt, seconds(d.mean()))
+	m.errs = append(m.errs, late)
 }
 
 // spread is the stated latency: fitted if percentiles are known, and otherwise

@@ -1,0 +1,143 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/offtake-go/offtake/capacity"
+)
+
+// check finds what only the whole can show. The form is already right.
+func (c *Contract) check(found *mistakes) {
+	add := func(path, format string, args ...any) {
+		found.add(&Mistake{c.Position(path), path, fmt.Sprintf(format, args...)})
+	}
+	if !isName(c.Service) {
+		add("service", "%q is not a name; lower-case letters, digits and hyphens would do", brief(c.Service))
+	}
+	if c.Replicas.Min < 1 {
+		add("replicas.min", "%d is not a number of replicas; 1 would do", c.Replicas.Min)
+	}
+	if c.Replicas.Max != 0 && c.Replicas.Max < c.Replicas.Min {
+		add("replicas.max", "%d is less than min, %d; %d would do", c.Replicas.Max, c.Replicas.Min, c.Replicas.Min)
+	}
+	if c.Door != nil {
+		if _, err := c.Door.Plan(); err != nil {
+			c.addSizes(found, "door", err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Callers)) {
+		c.checkCaller("callers."+name, c.Callers[name], add)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		path := "upstreams." + name
+		if c.checkUpstream(path, c.Upstreams[name], add) {
+			if _, err := c.Explain(name); err != nil {
+				c.addSizes(found, path, err)
+			}
+		}
+	}
+}
+
+func (c *Contract) checkCaller(path string, caller Caller, add func(path, format string, args ...any)) {
+	total := Share(0)
+	for _, s := range caller.Zones {
+		total += s
+	}
+	if len(caller.Zones) > 0 && (total < 0.999 || total > 1.001) {
+		add(path+".zones", "the shares add up to %v; 100%% would do", total)
+	}
+}
+
+// checkUpstream reports whether there is enough to derive sizes from.
+func (c *Contract) checkUpstream(path string, u Upstream, add func(path, format string, args ...any)) bool {
+	if problem := targetProblem(u); problem != "" {
+		add(path+".target", "%s", problem)
+	}
+	if mean := u.mean(); u.Degraded != 0 && u.Degraded < mean {
+		add(path+".degraded", "%v is less than the mean latency, %v; %v would do", u.Degraded, mean, mean)
+	}
+	switch {
+	case u.InFlight == 0 && u.Rate == 0:
+		add(path+".rate", "it is missing; the peak of all replicas, such as 120/s, would do, or inFlight by hand")
+	case u.Rate != 0 && u.Latency == 0 && u.P50 == 0 && u.P99 == 0:
+		add(path+".latency", "it is missing; the mean, such as 300ms, would do, or p50 and p99")
+	default:
+		return true
+	}
+	return false
+}
+
+func targetProblem(u Upstream) string {
+	if u.Protocol == GRPC {
+		if strings.HasPrefix(u.Target, "http://") || strings.HasPrefix(u.Target, "https://") || !strings.Contains(u.Target, ":") {
+			return fmt.Sprintf("%q is not a grpc target; fraud-check:8443 would do, or dns:///fraud-check:8443", brief(u.Target))
+		}
+		return ""
+	}
+	parsed, err := url.Parse(u.Target)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return fmt.Sprintf("%q is not an absolute URL; https://processor.example would do", brief(u.Target))
+	}
+	return ""
+}
+
+// addSizes takes the mistakes that package capacity found and points at their
+// keys.
+func (c *Contract) addSizes(found *mistakes, path string, err error) {
+	if _, ok := errors.AsType[*capacity.Infeasible](err); ok {
+		return
+	}
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		m, ok := errors.AsType[*capacity.Mistake](err)
+		if !ok {
+			found.add(&Mistake{c.Position(path), path, err.Error()})
+			continue
+		}
+		key := c.keyOf(m, path)
+		found.add(&Mistake{c.Position(key), key, m.Problem + "; " + m.Remedy})
+	}
+}
+
+// keyOf finds the key of a field: most have its name, some stand elsewhere.
+func (c *Contract) keyOf(m *capacity.Mistake, path string) string {
+	switch m.Type + "." + m.Field {
+	case "Demand.Replicas":
+		return "replicas.min"
+	case "Demand.MaxReplicas":
+		return "replicas.max"
+	case "Demand.Surge", "Demand.Unavailable", "Demand.Draining":
+		return "replicas." + strings.ToLower(m.Field)
+	case "Demand.Deadline":
+		if name, _ := c.hastiest(); name != "" {
+			return "callers." + name + ".deadline"
+		}
+		return path + ".latency"
+	case "Plan.Warm":
+		return path + ".warm.connections"
+	}
+	return path + "." + strings.ToLower(m.Field[:1]) + m.Field[1:]
+}
+
+// Position returns where the file has a path such as upstreams.card-processor.rate
+// or, if it does not have it, the nearest mapping around it.
+func (c *Contract) Position(path string) Position {
+	for {
+		if p, ok := c.places[path]; ok {
+			return p
+		}
+		i := strings.LastIndexAny(path, ".[")
+		if i < 0 {
+			return c.places[""]
+		}
+		path = path[:i]
+	}
+}
