@@ -67,6 +67,16 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
+// isPlainNumber reports whether v is a number without a unit, which stands without
+// quotes.
+func isPlainNumber(v reflect.Value) bool {
+	switch v.Interface().(type) {
+	case int, float64:
+		return true
+	}
+	return false
+}
+
 func isScalar(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String, reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool:
@@ -173,6 +183,9 @@ func setScalar(n *yaml.Node, v reflect.Value) error {
 	s := n.Value
 	if len(s) > 1000 {
 		return fmt.Errorf("it has %d characters; 1000 would do", len(s))
+	}
+	if n.Tag == "!!str" && decimal(s) && isPlainNumber(v) {
+		return fmt.Errorf("%q is text; the number without quotes would do", s)
 	}
 	switch p := v.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:

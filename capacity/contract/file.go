@@ -97,6 +97,11 @@ func (f *File) split(root *yaml.Node, d *decoder) {
 				continue
 			}
 			f.over[env.Value] = over
+			for i := 0; i+1 < len(over.Content); i += 2 {
+				if key := over.Content[i]; key.Value == "service" {
+					d.mistake(key, join(join("environments", env.Value), "service"), "an overlay can not rename the service; no key here would do")
+				}
+			}
 		}
 	}
 	f.base = &base
