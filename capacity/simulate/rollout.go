@@ -1,0 +1,131 @@
+package simulate
+
+import "math"
+
+// A rollout is a Rollout that runs, as the Deployment controller sees it.
+type rollout struct {
+	running            bool
+	target             int // how many are to be replaced
+	surge, unavailable int // in replicas
+	minReady           int64
+}
+
+// of returns the number of replicas that a is of n, rounded by round.
+func (a Amount) of(n int, round func(float64) float64) int {
+	if a.Count > 0 {
+		return a.Count
+	}
+	return int(round(a.Percent / 100 * float64(n)))
+}
+
+// defaultSurge is Kubernetes' default of maxSurge and maxUnavailable.
+const defaultSurge = 25
+
+func (e *engine) startRollout(r Rollout) {
+	n := e.s.Service.Replicas
+	if r.MaxSurge == (Amount{}) && r.MaxUnavailable == (Amount{}) {
+		r.MaxSurge.Percent, r.MaxUnavailable.Percent = defaultSurge, defaultSurge
+	}
+	now := rollout{
+		running: true, target: n, minReady: int64(r.MinReady),
+		surge: r.MaxSurge.of(n, math.Ceil), unavailable: r.MaxUnavailable.of(n, math.Floor),
+	}
+	if r.Replicas > 0 {
+		now.target = r.Replicas
+	}
+	if now.surge == 0 && now.unavailable == 0 {
+		now.unavailable = 1
+	}
+	for _, rep := range e.replicas {
+		rep.fresh = false
+	}
+	e.rollout = now
+	e.mark("rollout begins")
+	e.reconcile()
+}
+
+// reconcile does what the Deployment controller does whenever it sees a change.
+func (e *engine) reconcile() {
+	if !e.rollout.running {
+		return
+	}
+	e.scaleUp()
+	e.scaleDown()
+	fresh, old, available := e.census()
+	if fresh == e.rollout.target && old == e.s.Service.Replicas-fresh && available >= e.s.Service.Replicas {
+		e.rollout.running = false
+		e.mark("rollout is done")
+	}
+}
+
+// census counts the replicas that were not told to go: fresh ones, old ones, and
+// those of both that are available.
+func (e *engine) census() (fresh, old, available int) {
+	for _, rep := range e.replicas {
+		if rep.leaving {
+			continue
+		}
+		if rep.fresh {
+			fresh++
+		} else {
+			old++
+		}
+		if e.available(rep) {
+			available++
+		}
+	}
+	return fresh, old, available
+}
+
+// available says whether a replica counts as up: it is ready, and if it is fresh,
+// has been for MinReady.
+func (e *engine) available(rep *replica) bool {
+	if !rep.ready || rep.leaving {
+		return false
+	}
+	if !rep.fresh {
+		return true
+	}
+	return e.now >= rep.readyAt+e.rollout.minReady
+}
+
+// scaleUp creates fresh replicas within the surge.
+func (e *engine) scaleUp() {
+	fresh, old, _ := e.census()
+	room := e.s.Service.Replicas + e.rollout.surge - fresh - old
+	for range min(room, e.rollout.target-fresh) {
+		rep := e.addReplica()
+		rep.fresh = true
+		e.timers.add(e.now+int64(e.s.Service.Start), started, rep.id, rep.gen)
+	}
+}
+
+// scaleDown takes old replicas away: first those that are not available, which
+// costs nothing, then as many as leaves enough available ones.
+func (e *engine) scaleDown() {
+	fresh, old, available := e.census()
+	freshWaiting := fresh
+	for _, rep := range e.replicas {
+		if rep.fresh && e.available(rep) {
+			freshWaiting--
+		}
+	}
+	least := e.s.Service.Replicas - e.rollout.unavailable
+	keep := e.s.Service.Replicas - e.rollout.target
+	// No more may go than leaves least replicas should every one that is still
+	// coming up fail.
+	spare := min(fresh+old-least-freshWaiting, old-keep)
+	for _, rep := range e.replicas {
+		if spare > 0 && !rep.fresh && !rep.leaving && !e.available(rep) {
+			e.terminate(rep)
+			spare--
+		}
+	}
+	spare = min(spare, available-least)
+	for _, rep := range e.replicas {
+		if spare > 0 && !rep.fresh && !rep.leaving {
+			e.terminate(rep)
+			spare--
+		}
+	}
+}

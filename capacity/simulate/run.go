@@ -1,0 +1,46 @@
+package simulate
+
+import "context"
+
+// Options are how a scenario is run. A nil *Options is all defaults.
+type Options struct {
+	// Seed decides every draw. Runs of the same scenario and seed are equal. The
+	// default, 0, is a seed like any other.
+	Seed uint64
+
+	// Progress, if set, is called with the share of the run that is done, in
+	// (0, 1], some hundred times, by the goroutine that runs.
+	Progress func(done float64)
+}
+
+// Run plays the scenario once and returns what happened. It returns all mistakes
+// of the scenario at once, each a [*Mistake], or context.Cause(ctx) when ctx ends
+// first.
+//
+// Run checks the laws that hold in every scenario while it runs: each call ends
+// exactly once, no place is held twice or by nobody. A run that breaks one is a
+// bug of this package and returns an error that says so.
+func Run(ctx context.Context, s Scenario, o *Options) (*Result, error) {
+	resolved, err := s.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	e := newEngine(&resolved, o.Seed)
+	for i := int64(1); i <= points; i++ {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		e.runUntil(e.end * i / points)
+		e.check()
+		if e.broken != nil {
+			return nil, e.broken
+		}
+		if o.Progress != nil {
+			o.Progress(float64(i) / points)
+		}
+	}
+	return e.result(o.Seed), nil
+}
