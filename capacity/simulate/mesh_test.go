@@ -1,0 +1,140 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+)
+
+// The rows of a simulation of the rollout written independently of this package:
+// 450 s, counts of calls that failed by what the caller saw.
+func TestAgreesWithAnotherSimulationOfTheRollout(t *testing.T) {
+	outlier := func(change func(*Outlier)) func(*Scenario) {
+		return func(s *Scenario) { change(s.Proxy.Outlier) }
+	}
+	gated := func(s *Scenario) { s.Service.Gated = true }
+	callerDeadline := func(s *Scenario) { s.Proxy.Timeout, s.Callers.Timeout = 0, 30*time.Second }
+	for i, test := range []struct {
+		name            string
+		change          func(*Scenario)
+		share           float64
+		warming, hung   int64
+		mostOut, atMost int
+		panics          bool
+	}{
+		{"all may be ejected, panic at 50", func(*Scenario) {}, 0.02875, 1061, 1966, 18, 24, true},
+		{"40 percent", outlier(func(o *Outlier) { o.MaxEjectionPercent = 40 }), 0.03235, 1243, 2114, 9, 9, false},
+		{"40 percent as Envoy 1.26 counts", outlier(func(o *Outlier) { o.MaxEjectionPercent, o.CapRule = 40, CapOvershoot }), 0.0327, 1254, 2140, 10, 10, false},
+		{"50 percent", outlier(func(o *Outlier) { o.MaxEjectionPercent = 50 }), 0.03271, 1194, 2204, 12, 12, false},
+		{"60 percent", outlier(func(o *Outlier) { o.MaxEjectionPercent = 60 }), 0.02857, 1060, 1928, 14, 14, true},
+		{"readiness gate", gated, 0.01779, 0, 1849, 1, 1, false},
+		{"two choices", func(s *Scenario) { s.Proxy.Pick = LeastRequest }, 0.01384, 1278, 160, 18, 24, true},
+		{"no panic", func(s *Scenario) { s.Proxy.PanicThreshold = 0 }, 0.02217, 276, 2042, 18, 24, false},
+		{"six replicas only", func(s *Scenario) { s.Events[1].Rollout.Replicas = 6 }, 0.01913, 72, 1922, 7, 7, false},
+		{"429 while warming", func(s *Scenario) { s.Service.Warming = Answer429 }, 0.03433, 1795, 1856, 1, 1, false},
+		{"queue while warming", func(s *Scenario) { s.Service.Warming = Wait }, 0.0178, 0, 1850, 1, 1, false},
+		{"default cap of 10 percent", outlier(func(o *Outlier) { o.MaxEjectionPercent = 0 }), 0.0347, 1651, 1971, 2, 2, false},
+		{"24 callers", func(s *Scenario) { s.Callers.Count = 24 }, 0.03693, 1597, 2257, 18, 24, true},
+		{"24 callers, 21 requests a second", func(s *Scenario) { s.Callers.Count, s.Callers.Rate = 24, 21.14 }, 0.0491, 172, 273, 1, 1, false},
+		{"the caller's deadline hides the hang", callerDeadline, 0.05208, 1003, 4283, 18, 24, true},
+		{"gate, hidden hang", func(s *Scenario) { gated(s); callerDeadline(s) }, 0.03928, 0, 3902, 0, 0, false},
+	} {
+		if i >= 7 && effort < 1 {
+			break // the rest differ in what the engine computes, not in what it shares
+		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := panicRollout(240)
+			test.change(&s)
+			r := run(t, s, 1)
+			count := func(what string, got, want int64) {
+				t.Helper()
+				if math.Abs(float64(got-want)) > 0.1*float64(want)+3*math.Sqrt(float64(want)) {
+					t.Errorf("calls that failed by %s = %d, want about %d", what, got, want)
+				}
+			}
+			// The other simulation counts calls in flight at the end as failed.
+			if math.Abs(r.Calls.FailedShare-test.share) > 0.12*test.share+0.003 {
+				t.Errorf("share of calls that fail = %.4f, want about %.4f", r.Calls.FailedShare, test.share)
+			}
+			count("a warming replica", r.Calls.Failed[WarmingReplica], test.warming)
+			count("a hang", r.Calls.Failed[ProxyTimeout]+r.Calls.Failed[CallerTimeout], test.hung)
+			if out := r.Mesh.MostEjected; out < test.mostOut || out > test.atMost {
+				t.Errorf("most ejected = %d, want %d to %d", out, test.mostOut, test.atMost)
+			}
+			if panics := r.Mesh.PanicTime > 0; panics != test.panics {
+				t.Errorf("time in panic = %v, want some: %t", r.Mesh.PanicTime, test.panics)
+			}
+			if test.name == "50 percent" && r.Mesh.LeastHealthyPercent != 50 {
+				t.Errorf("least healthy = %g %%, want exactly 50", r.Mesh.LeastHealthyPercent)
+			}
+		})
+	}
+}
+
+// How many are out at once follows from how long a batch takes beside how long an
+// ejection lasts: b·⌈D/T⌉ to b·⌈(D+I)/T⌉.
+func TestEjectsAsManyAsBatchesOverlap(t *testing.T) {
+	for _, test := range []struct {
+		start  time.Duration
+		lo, hi int
+		panics bool
+	}{
+		{4500 * time.Millisecond, 24, 24, true},
+		{8500 * time.Millisecond, 24, 24, true},
+		{12500 * time.Millisecond, 18, 24, true},
+		{16500 * time.Millisecond, 12, 18, true},
+		{24500 * time.Millisecond, 12, 12, false},
+		{40500 * time.Millisecond, 6, 6, false},
+		{60500 * time.Millisecond, 6, 6, false},
+	} {
+		t.Run(fmt.Sprint(test.start), func(t *testing.T) {
+			t.Parallel()
+			s := panicRollout(120)
+			s.Service.Start = test.start
+			s.Duration = 30*time.Second + 6*test.start + 45*time.Second
+			s.Events = []Event{{At: time.Minute, Rollout: &Rollout{MaxSurge: Amount{Percent: 25}}}}
+			r := run(t, s, 1)
+			if out := r.Mesh.MostEjected; out < test.lo || out > test.hi {
+				t.Errorf("most ejected = %d, want %d to %d", out, test.lo, test.hi)
+			}
+			if panics := r.Mesh.PanicTime > 0; panics != test.panics {
+				t.Errorf("time in panic = %v, want some: %t", r.Mesh.PanicTime, test.panics)
+			}
+		})
+	}
+}
+
+// At 70 % load the same file with another control plane's panic threshold loses
+// ten times as many calls. A seed decides how many, but not that.
+func TestHeadroomDecidesWhetherPanicHelps(t *testing.T) {
+	seeds := 2
+	if effort < 1 {
+		seeds = 1
+	}
+	for seed := range uint64(seeds) {
+		with, without := panicRollout(672), panicRollout(672)
+		if effort < 1 {
+			with.Duration, without.Duration = 4*time.Minute, 4*time.Minute
+		}
+		without.Proxy.PanicThreshold = 0
+		w, o := run(t, with, seed).Calls, run(t, without, seed).Calls
+		if w.FailedShare < 0.02 || w.FailedShare > 0.04 {
+			t.Errorf("seed %d: with panic at 50, share of calls that fail = %.4f, want 0.02 to 0.04", seed, w.FailedShare)
+		}
+		if o.FailedShare < 0.1 || o.FailedShare > 0.65 || o.Failed[NoHealthy] == 0 {
+			t.Errorf("seed %d: without, share = %.4f with %d for no healthy replica, want 0.1 to 0.65 and some", seed, o.FailedShare, o.Failed[NoHealthy])
+		}
+	}
+}
+
+func TestTwoChoicesStarveAHungReplica(t *testing.T) {
+	turns, choices := panicRollout(240), panicRollout(240)
+	choices.Proxy.Pick = LeastRequest
+	turns.Duration, choices.Duration = 3*time.Minute, 3*time.Minute
+	a, b := run(t, turns, 3).Calls.Failed[ProxyTimeout], run(t, choices, 3).Calls.Failed[ProxyTimeout]
+	if b >= a/8 {
+		t.Errorf("calls hung with two choices = %d, want under an eighth of the %d by turns", b, a)
+	}
+}
