@@ -15,7 +15,7 @@ import (
 // Limits are the sizes of a gate. They are taken as they are: whoever builds a
 // gate has resolved a capacity.Plan before.
 type Limits struct {
-	Places int           // how many may be inside at once; at least 1
+	Places int           // how many may be inside at once; 0 is none, until Resize
 	Queue  int           // how many may wait; 0 is none
 	Wait   time.Duration // the longest wait; 0 is none
 }

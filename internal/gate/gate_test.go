@@ -252,6 +252,27 @@ func TestResizeUpServesWaitersAndDownWaitsForLeavers(t *testing.T) {
 	})
 }
 
+func TestWithoutPlacesAllWaitForAResize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Queue: 3, Wait: time.Second})
+		for range 3 {
+			go g.Enter(t.Context())
+		}
+		synctest.Wait()
+		wantInside(t, g, 0, 3)
+		_, err := g.Enter(t.Context())
+		wantRefusal(t, err, QueueFull)
+		g.Resize(Limits{Places: 2, Queue: 3, Wait: time.Second})
+		synctest.Wait()
+		wantInside(t, g, 2, 1)
+		waited, err := g.Enter(t.Context())
+		wantRefusal(t, err, Waited)
+		if waited != time.Second {
+			t.Errorf("waited = %v, want 1s", waited)
+		}
+	})
+}
+
 func TestObserveModeCountsAndDoesNotRefuse(t *testing.T) {
 	g := New(Limits{Places: 2, Queue: 1, Wait: time.Second})
 	g.Observe(true)
