@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// small is a third of the incident, for a third of the work: the ratios are the
+// same.
+func small() Incident {
+	in := incident()
+	in.scale, in.rate, in.replicas, in.limit = 10, 40, 2, 67
+	in.morning, in.midday = 5*time.Second, 30*time.Second
+	return in
+}
+
+func TestAPlannedClientCompletesWhatACopiedOneLoses(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	var out strings.Builder
+	var one, two *tally
+	err := replay(t.Context(), small(), registry, &out, func(copied, planned *tally) {
+		one, two = copied, planned
+		if n := testutil.CollectAndCount(registry, "offtake_client_queue_wait_seconds"); n != 2 {
+			t.Errorf("the two replicas of round two show %d histograms of the queue wait, want 2", n)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tally := range map[string]*tally{"one": one, "two": two} {
+		completed := int64(len(tally.latencies))
+		if got, want := completed+tally.failed.Load()+tally.refused.Load(), tally.offered.Load(); got != want || want < 50 {
+			t.Errorf("round %s: completed + failed + refused = %d, want all of the %d offered, and 50 at least", name, got, want)
+		}
+	}
+	if got, than := len(two.latencies), len(one.latencies); got <= than {
+		t.Errorf("round two completed %d orders, want more than round one's %d", got, than)
+	}
+	if got, than := two.wasted.Load(), one.wasted.Load(); got >= than {
+		t.Errorf("round two wasted %d requests, want less than round one's %d", got, than)
+	}
+	if !strings.Contains(out.String(), "refused with 429") {
+		t.Errorf("the report has no table:\n%s", out.String())
+	}
+	if n := testutil.CollectAndCount(registry); n != 0 {
+		t.Errorf("%d metrics are left on the registry after the clients are closed, want 0", n)
+	}
+}
+
+func TestCtrlCEndsTheReplay(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	in := small()
+	in.midday = time.Hour - in.morning
+	if err := replay(ctx, in, prometheus.NewRegistry(), io.Discard, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("replay(cancelled) = %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestFlagsOutOfRangeAreAllNamed(t *testing.T) {
+	err := run(t.Context(), []string{"-rate", "NaN", "-scale", "0", "-midday", "-1s"}, io.Discard)
+	for _, name := range []string{"-rate", "-scale", "-midday"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("run() = %v, want it to name %s", err, name)
+		}
+	}
+}
