@@ -129,15 +129,4 @@ func (c *Contract) keyOf(m *capacity.Mistake, path string) string {
 
 // Position returns where the file has a path such as upstreams.card-processor.rate
 // or, if it does not have it, the nearest mapping around it.
-func (c *Contract) Position(path string) Position {
-	for {
-		if p, ok := c.places[path]; ok {
-			return p
-		}
-		i := strings.LastIndexAny(path, ".[")
-		if i < 0 {
-			return c.places[""]
-		}
-		path = path[:i]
-	}
-}
+func (c *Contract) Position(path string) Position { return c.places.of(path) }
