@@ -21,6 +21,12 @@ type Options struct {
 	// queue, in turn, as many as the plan has places and queue, until [Door.Open];
 	// who waits longer is refused as busy. The default, 0, is a door that is open
 	// from the start.
+	//
+	//	go func() {
+	//		if ready.Run(ctx) == nil { // a readiness.Gate
+	//			door.Open()
+	//		}
+	//	}()
 	Early time.Duration
 
 	// Observe starts the door in observe mode: every decision is made and counted,
