@@ -1,0 +1,212 @@
+package vet
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// checkGlobalWrite is OT104 for one left side of an assignment.
+func (p *pass) checkGlobalWrite(c inspector.Cursor, lhs ast.Expr) {
+	if name := p.global(lhs); name != "" {
+		p.reportDirect(c, lhs, name)
+		return
+	}
+	sel, ok := ast.Unparen(lhs).(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+	if name := p.global(sel.X); name != "" {
+		p.reportDirect(c, lhs, name)
+		return
+	}
+	if name := p.aliases(c, sel.X); name != "" {
+		holder := types.ExprString(sel.X)
+		p.report("OT104", lhs, nil, "writing %s.%s changes %s for the whole process (%s is not a copy)", holder, sel.Sel.Name, name, holder)
+	}
+}
+
+// reportDirect speaks about a write that names the global. A program may set up
+// its own, and a function that says Default or Global in its name says what it
+// does; both are decisions.
+func (p *pass) reportDirect(c inspector.Cursor, lhs ast.Expr, name string) {
+	if p.Pkg.Name() == "main" {
+		return
+	}
+	for f := range c.Enclosing((*ast.FuncDecl)(nil)) {
+		fn := f.Node().(*ast.FuncDecl).Name.Name
+		if strings.Contains(fn, "Default") || strings.Contains(fn, "Global") {
+			return
+		}
+	}
+	p.report("OT104", lhs, nil, "writing %s changes %s for the whole process", types.ExprString(lhs), name)
+}
+
+// aliases names the global that the client or transport x stands for when
+// control comes to c, or "".
+func (p *pass) aliases(c inspector.Cursor, x ast.Expr) string {
+	x = ast.Unparen(x)
+	if assert, ok := x.(*ast.TypeAssertExpr); ok {
+		x = ast.Unparen(assert.X)
+	}
+	v, ok := p.object(x).(*types.Var)
+	if !ok || v.Pkg() != p.Pkg || !holdsReference(v.Type()) {
+		return ""
+	}
+	if v.IsField() {
+		if name := p.alwaysGlobal(v); name != "" {
+			return name
+		}
+	}
+	return p.reachingGlobal(c, x, v)
+}
+
+// holdsReference reports whether a write through a variable of type t is a
+// write to what others see.
+func holdsReference(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	if types.IsInterface(t) {
+		return isNamed(t, pkgHTTP, "RoundTripper")
+	}
+	return isPointer(t) && (isClient(t) || isTransport(t))
+}
+
+// alwaysGlobal names the global if the field never holds anything else.
+func (p *pass) alwaysGlobal(field *types.Var) string {
+	values, ok := p.sources(field)
+	if !ok {
+		return ""
+	}
+	name := ""
+	for _, v := range values {
+		if v.expr == nil || p.TypesInfo.Types[v.expr].IsNil() {
+			continue
+		}
+		if name = p.global(v.expr); name == "" {
+			return ""
+		}
+	}
+	return name
+}
+
+// reachingGlobal names the global that an assignment to x puts there, if that
+// assignment is in the same function as c and reaches it.
+func (p *pass) reachingGlobal(c inspector.Cursor, x ast.Expr, v *types.Var) string {
+	body := funcBody(p.enclosingFunc(c))
+	if body == nil || p.comparedWithGlobal(v) {
+		return ""
+	}
+	type def struct {
+		at   inspector.Cursor
+		name string
+	}
+	var globals []def
+	var all []ast.Node
+	for _, use := range p.uses[v] {
+		if p.useOf(use).fate != defined || p.enclosingFunc(use) != p.enclosingFunc(c) {
+			continue
+		}
+		if use.ParentEdgeKind() == edge.SelectorExpr_Sel {
+			use = use.Parent()
+			if types.ExprString(use.Node().(ast.Expr)) != types.ExprString(x) {
+				continue
+			}
+		}
+		stmt := use.Parent()
+		all = append(all, stmt.Node())
+		if values, ok := p.assigned(v, use); ok && len(values) == 1 && values[0].expr != nil && values[0].result == 0 {
+			if name := p.global(values[0].expr); name != "" {
+				globals = append(globals, def{stmt, name})
+			}
+		}
+	}
+	for _, d := range globals {
+		var kills []ast.Node
+		for _, n := range all {
+			if n != d.at.Node() {
+				kills = append(kills, n)
+			}
+		}
+		if reaches(body, d.at.Node(), c.Node(), kills) && !p.correlated(d.at, c, v) {
+			return d.name
+		}
+	}
+	return ""
+}
+
+func funcBody(f inspector.Cursor) *ast.BlockStmt {
+	if !f.Valid() {
+		return nil
+	}
+	switch n := f.Node().(type) {
+	case *ast.FuncDecl:
+		return n.Body
+	case *ast.FuncLit:
+		return n.Body
+	}
+	return nil
+}
+
+// correlated reports whether the same variable may decide about both: whether
+// the global is assigned and whether it is written to. Then the path from one
+// to the other may not exist. A condition on the client itself counts for the
+// write alone: "if c == nil { c = http.DefaultClient }" is the usual way in.
+func (p *pass) correlated(assign, write inspector.Cursor, v *types.Var) bool {
+	first, second := p.conditions(assign, write), p.conditions(write, assign)
+	if second[v] {
+		return true
+	}
+	for obj := range first {
+		if obj != v && second[obj] {
+			return true
+		}
+	}
+	return false
+}
+
+// comparedWithGlobal reports whether the package asks if v is the global: then
+// it knows what it is doing.
+func (p *pass) comparedWithGlobal(v *types.Var) bool {
+	for _, c := range p.uses[v] {
+		if c.ParentEdgeKind() == edge.SelectorExpr_Sel {
+			c = c.Parent()
+		}
+		cmp, ok := c.Parent().Node().(*ast.BinaryExpr)
+		if ok && (cmp.Op == token.EQL || cmp.Op == token.NEQ) && (p.global(cmp.X) != "" || p.global(cmp.Y) != "") {
+			return true
+		}
+	}
+	return false
+}
+
+// checkWriterCall is OT104 for a call that hands the global to a function that
+// writes to the client it is given.
+func (p *pass) checkWriterCall(c inspector.Cursor, call *ast.CallExpr) {
+	fn := p.callee(call)
+	if fn == nil || fn.Pkg() == nil {
+		return
+	}
+	for i, arg := range call.Args {
+		if !holdsReference(p.TypesInfo.TypeOf(arg)) {
+			continue
+		}
+		field := p.writesParam(fn, i)
+		if field == "" {
+			continue
+		}
+		name := p.global(arg)
+		if name == "" {
+			name = p.aliases(c, arg)
+		}
+		if name != "" {
+			p.report("OT104", call, nil, "%s sets %s of what it is given, here %s, for the whole process", fn.Name(), field, name)
+			return
+		}
+	}
+}

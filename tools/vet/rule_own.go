@@ -1,0 +1,96 @@
+package vet
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// checkOwnField is OT801: a write to a field of the http.Client inside of
+// offtake's own. Its Timeout would cut streams and hide the plan's deadline; its
+// Transport is the gate itself.
+func (p *pass) checkOwnField(lhs ast.Expr) {
+	sel, ok := ast.Unparen(lhs).(*ast.SelectorExpr)
+	if !ok || !isClientField(p.TypesInfo, sel) {
+		return
+	}
+	owner := ast.Unparen(sel.X)
+	if inner, ok := owner.(*ast.SelectorExpr); ok && inner.Sel.Name == "Client" { // c.Client.Timeout
+		owner = inner.X
+	}
+	if !isNamed(p.TypesInfo.TypeOf(owner), pkgHTTPClient, "Client") || strings.HasPrefix(p.Pkg.Path(), pkgHTTPClient) {
+		return
+	}
+	switch sel.Sel.Name {
+	case "Timeout":
+		p.report("OT801", lhs, nil, "Timeout on offtake's own client: state it as the plan's Deadline, which bounds queueing and retries too")
+	case "Transport":
+		p.report("OT801", lhs, nil, "Transport of offtake's own client replaced: no call has a place, a queue or a deadline any more")
+	}
+}
+
+// isClientField reports whether a selector denotes a field of http.Client.
+func isClientField(info *types.Info, sel *ast.SelectorExpr) bool {
+	field, ok := info.Uses[sel.Sel].(*types.Var)
+	return ok && field.IsField() && field.Pkg() != nil && field.Pkg().Path() == pkgHTTP
+}
+
+// checkBusyAnswer is OT803: an error of offtake's client that is answered with a
+// fixed 5xx, in a function that never asks whether it was a refusal. To whoever
+// is in front, that makes a busy service a broken one.
+func (p *pass) checkBusyAnswer(c inspector.Cursor, body *ast.BlockStmt) {
+	if _, on := p.on["OT803"]; !on || body == nil || !p.callsOwnClient(c) || p.asksForBusy(c) {
+		return
+	}
+	for call := range c.Preorder((*ast.CallExpr)(nil)) {
+		n := call.Node().(*ast.CallExpr)
+		if p.enclosingFunc(call) != c || !p.onError(call) {
+			continue
+		}
+		fn := p.callee(n)
+		var status ast.Expr
+		switch {
+		case isFunc(fn, pkgHTTP, "Error") && len(n.Args) == 3:
+			status = n.Args[2]
+		case isMethod(fn, pkgHTTP, "ResponseWriter", "WriteHeader") && len(n.Args) == 1:
+			status = n.Args[0]
+		default:
+			continue
+		}
+		if v := p.TypesInfo.Types[status].Value; v != nil && constant.Compare(v, token.GEQ, constant.MakeInt64(500)) {
+			p.report("OT803", n, nil, "an error of offtake's client is answered with %s: a refusal (offtake.ErrBusy) is 429, see admission.WriteError", v)
+		}
+	}
+}
+
+// callsOwnClient reports whether a function itself sends over offtake's client.
+func (p *pass) callsOwnClient(f inspector.Cursor) bool {
+	for call := range f.Preorder((*ast.CallExpr)(nil)) {
+		n := call.Node().(*ast.CallExpr)
+		sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+		if ok && p.enclosingFunc(call) == f && p.sends(n) != "" && isNamed(p.TypesInfo.TypeOf(sel.X), pkgHTTPClient, "Client") {
+			return true
+		}
+	}
+	return false
+}
+
+// asksForBusy reports whether a function mentions one of offtake's words for a
+// refusal, or hands the answer to a function that does.
+func (p *pass) asksForBusy(f inspector.Cursor) bool {
+	for id := range f.Preorder((*ast.Ident)(nil)) {
+		obj := p.TypesInfo.Uses[id.Node().(*ast.Ident)]
+		if obj == nil || obj.Pkg() == nil {
+			continue
+		}
+		switch path := obj.Pkg().Path(); {
+		case path == pkgOfftake, path == pkgOfftake+"/admission":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// checkTransportPerCall is OT206: a transport that a function builds, uses and
+// drops. Its idle connections stay open, each with two goroutines, until the
+// other side closes them.
+func (p *pass) checkTransportPerCall(c inspector.Cursor, lit *ast.CompositeLit) {
+	if !isTransport(p.TypesInfo.TypeOf(lit)) || !p.keepsIdle(lit) {
+		return
+	}
+	f := p.enclosingFunc(c)
+	if !f.Valid() || p.runsOnce(f) {
+		return
+	}
+	l := local{pass: p, seen: make(map[*types.Var]bool)}
+	if l.stays(c) && l.called {
+		p.report("OT206", lit, nil, "http.Transport built on every call of %s and dropped: leaks an idle connection and two goroutines per call", funcTitle(f))
+	}
+}
+
+// keepsIdle reports whether the literal leaves idle connections open for ever
+// and connects in the usual way.
+func (p *pass) keepsIdle(lit *ast.CompositeLit) bool {
+	for _, elt := range lit.Elts {
+		kv, ok := elt.(*ast.KeyValueExpr)
+		if !ok {
+			return false
+		}
+		switch keyName(kv) {
+		case "IdleConnTimeout", "DisableKeepAlives", "MaxIdleConns", "MaxIdleConnsPerHost":
+			return false
+		}
+	}
+	return p.plainLiteral(lit)
+}
+
+// runsOnce reports whether a function may run once in the life of its program:
+// then one connection is no leak. In a program, or a package of its commands,
+// that is all but what serves requests.
+func (p *pass) runsOnce(f inspector.Cursor) bool {
+	var sig *types.Signature
+	switch n := f.Node().(type) {
+	case *ast.FuncDecl:
+		fn, ok := p.TypesInfo.Defs[n.Name].(*types.Func)
+		if !ok || n.Name.Name == "init" || n.Name.Name == "main" {
+			return true
+		}
+		sig = fn.Signature()
+	case *ast.FuncLit:
+		sig, _ = p.TypesInfo.TypeOf(n).(*types.Signature)
+	}
+	if sig == nil {
+		return true
+	}
+	serves := false
+	for v := range sig.Params().Variables() {
+		if isNamed(v.Type(), "github.com/spf13/cobra", "Command") || isNamed(v.Type(), "github.com/urfave/cli", "Context") ||
+			isNamed(v.Type(), "github.com/urfave/cli/v2", "Context") || isNamed(v.Type(), "github.com/urfave/cli/v3", "Command") {
+			return true
+		}
+		serves = serves || isRequest(v.Type())
+	}
+	return !serves && (p.Pkg.Name() == "main" || strings.Contains(p.Pkg.Path()+"/", "/cmd/"))
+}
+
+func funcTitle(f inspector.Cursor) string {
+	if decl, ok := f.Node().(*ast.FuncDecl); ok {
+		return decl.Name.Name
+	}
+	return "this function"
+}
+
+// A local follows a client or a transport forward, to see whether it leaves the
+// function that made it.
+type local struct {
+	*pass
+	seen   map[*types.Var]bool
+	called bool // a request went out over it
+}
+
+// stays reports whether the value at c goes nowhere but into variables of its
+// function and the clients built there.
+func (l *local) stays(c inspector.Cursor) bool {
+	for {
+		switch kind := c.ParentEdgeKind(); kind {
+		case edge.ParenExpr_X, edge.UnaryExpr_X:
+			c = c.Parent()
+		case edge.KeyValueExpr_Value:
+			client := c.Parent().Parent()
+			lit, ok := client.Node().(*ast.CompositeLit)
+			if !ok || !isClient(l.TypesInfo.TypeOf(lit)) || keyName(c.Parent().Node().(*ast.KeyValueExpr)) != "Transport" {
+				return false
+			}
+			c = client
+		case edge.SelectorExpr_X:
+			return l.method(c.Parent())
+		case edge.AssignStmt_Rhs, edge.ValueSpec_Values:
+			return l.assigned(c)
+		default:
+			return false
+		}
+	}
+}
+
+// method is a call on the value, with no variable between.
+func (l *local) method(sel inspector.Cursor) bool {
+	fn, ok := l.object(sel.Node().(*ast.SelectorExpr)).(*types.Func)
+	if !ok || sel.ParentEdgeKind() != edge.CallExpr_Fun || !isSend(fn) {
+		return false
+	}
+	l.called = true
+	return true
+}
+
+// isSend reports whether a method of a client or transport does no more than
+// send. CloseIdleConnections ends the leak, Clone and RegisterProtocol are for
+// something special.
+func isSend(fn *types.Func) bool {
+	switch fn.Name() {
+	case "Get", "Head", "Post", "PostForm", "Do", "RoundTrip":
+		return true
+	}
+	return false
+}
+
+func (l *local) assigned(c inspector.Cursor) bool {
+	u := l.consumed(c, c.Parent())
+	v, ok := u.target.(*types.Var)
+	if !ok {
+		return false
+	}
+	if v.IsField() { // client.Transport = t
+		base, ok := l.clientField(c)
+		return ok && l.variable(base)
+	}
+	return l.variable(v)
+}
+
+// clientField returns the variable whose Transport is assigned the value at c.
+func (l *local) clientField(c inspector.Cursor) (*types.Var, bool) {
+	_, i := c.ParentEdge()
+	assign, ok := c.Parent().Node().(*ast.AssignStmt)
+	if !ok || len(assign.Lhs) <= i {
+		return nil, false
+	}
+	sel, ok := assign.Lhs[i].(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Transport" {
+		return nil, false
+	}
+	base, ok := l.object(sel.X).(*types.Var)
+	return base, ok && isClient(base.Type()) && !base.IsField()
+}
+
+// variable follows every use of a variable that holds the value.
+func (l *local) variable(v *types.Var) bool {
+	if l.seen[v] {
+		return true
+	}
+	l.seen[v] = true
+	if v.IsField() || v.Parent() == l.Pkg.Scope() || l.isParam(v) {
+		return false
+	}
+	for _, c := range l.uses[v] {
+		switch u := l.useOf(c); u.fate {
+		case read:
+			if u.field == "" && !isPointer(v.Type()) {
+				return false // a copy of the client, with the same transport
+			}
+		case wrote:
+			if u.field != "TLSClientConfig" && u.field != "Proxy" && u.field != "CheckRedirect" && u.field != "Jar" && u.field != "Timeout" && u.field != "Transport" {
+				return false
+			}
+		case called:
+			if u.call == nil || !isSend(u.method) {
+				return false
+			}
+			l.called = true
+		case stored:
+			if !l.stays(u.at) {
+				return false
+			}
+		case defined:
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,5 @@
+package websocket
+
+type Dialer struct{ HandshakeTimeout int }
+
+var DefaultDialer = &Dialer{}

@@ -1,0 +1,5 @@
+package admission
+
+import "net/http"
+
+func WriteError(w http.ResponseWriter, err error) {}

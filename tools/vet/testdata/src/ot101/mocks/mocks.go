@@ -1,0 +1,5 @@
+package mocks
+
+import "net/http"
+
+func get(u string) { http.Get(u) }

@@ -1,0 +1,100 @@
+package strict
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+
+	"github.com/gorilla/websocket"
+	"github.com/hashicorp/go-retryablehttp"
+	"github.com/offtake-go/offtake/capacity"
+	"google.golang.org/grpc"
+)
+
+func defaults() {
+	_ = http.DefaultClient                    // want `OT111: http.DefaultClient used outside the client factory \(use offtake/factory, httpclient or grpcclient, or name yours with -factory\)`
+	_ = http.DefaultTransport                 // want `OT112: http.DefaultTransport used outside`
+	http.DefaultClient.CloseIdleConnections() // want `OT702: CloseIdleConnections on http.DefaultClient` `OT111: .*`
+}
+
+var zero http.Client // want `OT201: http.Client declared outside`
+
+func clients() {
+	_ = http.Client{Timeout: 1} // want `OT201: http.Client constructed outside`
+	_ = new(http.Client)        // want `OT201: .*`
+	_ = &http.Transport{}       // want `OT203: http.Transport constructed outside`
+	_ = new(http.Transport)     // want `OT203: .*`
+	var t http.Transport        // want `OT203: http.Transport declared outside`
+	t.CloseIdleConnections()
+}
+
+func request(u string) (*http.Request, error) {
+	return http.NewRequest("GET", u, nil) // want `OT303: http.NewRequest takes no context`
+}
+
+func rpc(target string) {
+	grpc.NewClient(target) // want `OT401: grpc.NewClient called outside`
+	grpc.Dial(target)      // want `OT401: grpc.Dial called outside`
+}
+
+func proxies(u *url.URL) *httputil.ReverseProxy {
+	_ = &httputil.ReverseProxy{Rewrite: nil}     // want `OT502: httputil.ReverseProxy over http.DefaultTransport`
+	return httputil.NewSingleHostReverseProxy(u) // want `OT502: .*`
+}
+
+func thirdParty() {
+	retryablehttp.NewClient()   // want `OT503: retryablehttp.NewClient called outside`
+	_ = websocket.DefaultDialer // want `OT503: websocket.DefaultDialer used outside`
+	_ = websocket.Dialer{}      // want `OT503: websocket.Dialer constructed outside`
+}
+
+func plan() {
+	_ = capacity.Plan{InFlight: 24} // want `OT802: capacity.Plan states InFlight 24 by hand: derive it with capacity.Demand.Plan`
+}
+
+// A defect is said once: not as policy too.
+func once(u string) {
+	(&http.Client{}).Get(u) // want `OT202: .*`
+}
+
+func proxyWithTransport(u *url.URL, rt http.RoundTripper) {
+	_ = &httputil.ReverseProxy{Transport: rt}
+	p := httputil.NewSingleHostReverseProxy(u)
+	p.Transport = rt
+	q := &httputil.ReverseProxy{}
+	q.Transport = rt
+}
+
+func pointers(c *http.Client, t *http.Transport, cc *grpc.ClientConn) {
+	var d *http.Client
+	_, _, _, _ = c, t, cc, d
+}
+
+type api struct {
+	client *http.Client
+	conn   *grpc.ClientConn
+}
+
+type defined http.Client
+
+func ofDefined() { _ = defined{} }
+
+func others() {
+	retryablehttp.Unmarshal()
+	_ = http.Server{}
+	_ = http.Header{}
+	_, _ = capacity.Demand{Rate: 1}.Plan()
+	_ = capacity.Plan{Wait: 1}
+	_ = capacity.Plan{}
+	n := 3
+	_ = capacity.Plan{InFlight: n}
+}
+
+func assert(rt http.RoundTripper) (*http.Transport, bool) {
+	t, ok := rt.(*http.Transport)
+	return t, ok
+}
+
+func with(u string, c *http.Client) (*http.Request, error) {
+	return http.NewRequestWithContext(nil, "GET", u, nil)
+}
