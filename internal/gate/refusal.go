@@ -9,6 +9,7 @@ import (
 // Reason says why a gate refused.
 type Reason uint8
 
+// The reasons.
 const (
 	QueueFull Reason = iota // all places taken and the queue full, or there is none
 	Waited                  // no place came free within the longest wait

@@ -82,6 +82,7 @@ func OfMethod(s string) Method {
 // Retry says why an attempt was repeated.
 type Retry uint8
 
+// The reasons of retries.
 const (
 	RetryConnect Retry = iota // nothing was sent
 	RetryReset

@@ -36,7 +36,7 @@ func (d definition) desc(labels prometheus.Labels) *prometheus.Desc {
 	return prometheus.NewDesc(d.name, d.help, d.labels, labels)
 }
 
-// Refusals counts the decisions of a gate for one reason.
+// Refusals counts the decisions of a gate, or of another limit, for one reason.
 type Refusals struct {
 	Reason            string
 	Refused, Observed uint64
@@ -47,8 +47,9 @@ type State struct {
 	InFlight, Queued, Places int
 	Required                 float64 // places needed, by the measured traffic
 	Refusals                 []Refusals
-	RetryBalance             float64 // retries that the budget would allow now
-	Idle, Active             int     // connections
+	Limited                  []Refusals // by limits other than the gate's
+	RetryBalance             float64    // retries that the budget would allow now
+	Idle, Active, Upgraded   int        // connections
 }
 
 // register adds c to a registry; a nil one is the default. An error names the

@@ -43,7 +43,7 @@ func (t *Tracer) Start(ctx context.Context, name string) (context.Context, trace
 	if state.silent {
 		return ctx, nil
 	}
-	return state.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient))
+	return state.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient)) //nolint:spancheck // the caller ends it
 }
 
 // probe finds out whether a provider makes spans. One that does gives each a
@@ -52,7 +52,7 @@ func (t *Tracer) Start(ctx context.Context, name string) (context.Context, trace
 func probe(provider trace.TracerProvider) *tracerState {
 	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, Remote: true})
 	tracer := provider.Tracer(Scope)
-	_, span := tracer.Start(trace.ContextWithSpanContext(context.Background(), parent), "probe")
+	_, span := tracer.Start(trace.ContextWithSpanContext(context.Background(), parent), "probe") //nolint:spancheck // ended, it might be exported
 	id := span.SpanContext().SpanID()
-	return &tracerState{provider, tracer, id == parent.SpanID() || !id.IsValid()}
+	return &tracerState{provider, tracer, id == parent.SpanID() || !id.IsValid()} //nolint:spancheck // likewise
 }

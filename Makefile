@@ -1,0 +1,33 @@
+# What runs here needs Go and make alone; each target says what it does with
+# `make help`.
+
+.DEFAULT_GOAL := help
+.PHONY: help test vet lint fuzz bench
+
+# The modules of the workspace that have tests, the root first. go.work ties them.
+MODULES := $(shell go list -m -f '{{.Dir}}')
+
+GOLANGCI := go run -modfile=tools/golangci/go.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+help: ## say what the targets do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: vet ## vet, and run every test of every module with the race detector
+	@for m in $(MODULES); do echo "== $$m" && (cd $$m && go test -race -shuffle=on -timeout 15m ./...) || exit 1; done
+
+vet: ## gofmt and go vet
+	@unformatted=$$(git ls-files '*.go' | grep -v /testdata/ | xargs gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
+
+lint: ## golangci-lint with the list of .golangci.yml
+	$(GOLANGCI) run ./...
+
+FUZZTIME ?= 10s
+fuzz: ## run every fuzz test for FUZZTIME (10s)
+	@for m in $(MODULES); do (cd $$m && \
+	for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
+	echo "== $$p $$f" && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done) || exit 1; done
+
+bench: ## run every benchmark once, allocations included
+	@for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchtime 200ms ./...) || exit 1; done
