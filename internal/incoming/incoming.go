@@ -59,8 +59,11 @@ func Timeout(h http.Header) (time.Duration, bool) {
 
 // AttemptOf is the attempt that a header states, in [1, 100]. Anything but one
 // plain decimal in that range is ignored, and false.
-func AttemptOf(h http.Header) (int, bool) {
-	n, ok := count(h[AttemptHeader], mostAttempts)
+func AttemptOf(h http.Header) (int, bool) { return ParseAttempt(h[AttemptHeader]) }
+
+// ParseAttempt is [AttemptOf] for the values of any header that counts from 1.
+func ParseAttempt(values []string) (int, bool) {
+	n, ok := count(values, mostAttempts)
 	return int(n), ok
 }
 
