@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/offtake-go/offtake/internal/pipenet"
 )
 
 // protocols are served by a real server each.
@@ -25,17 +27,11 @@ func serve(t *testing.T, protocol string, h http.Handler) (string, *http.Client)
 	return srv.URL, srv.Client()
 }
 
-// pipes is a listener whose connections are the server's ends of net.Pipe: what
-// is served on it stays inside a synctest bubble.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-// servePipe starts a server in a bubble and returns a function that dials it.
+// servePipe starts a server in a synctest bubble and returns a function that
+// dials it.
 func servePipe(t *testing.T, h http.Handler) func() net.Conn {
 	t.Helper()
-	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	l := pipenet.Listen()
 	srv := &http.Server{Handler: h}
 	done := make(chan struct{})
 	go func() {
@@ -47,28 +43,14 @@ func servePipe(t *testing.T, h http.Handler) func() net.Conn {
 		<-done
 	})
 	return func() net.Conn {
-		client, server := net.Pipe()
-		l.conns <- server
-		t.Cleanup(func() { client.Close() })
-		return client
+		conn, err := l.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
 	}
 }
-
-func (l *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipes) Close() error {
-	close(l.closed)
-	return nil
-}
-
-func (l *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
 // do sends a request and drops its body.
 func do(ctx context.Context, c *http.Client, method, url string, header http.Header) (*http.Response, error) {
