@@ -55,13 +55,13 @@ func (a *arrivals) after(t int64, r *rand.Rand) int64 {
 func (a *arrivals) piece(at float64) (rate, slope, end float64) {
 	switch {
 	case a.next == 0:
-		return a.load[0].Rate, 0, a.load[0].At.Seconds()
+		return float64(a.load[0].Rate), 0, a.load[0].At.Seconds()
 	case a.next == len(a.load):
-		return a.load[a.next-1].Rate, 0, math.Inf(1)
+		return float64(a.load[a.next-1].Rate), 0, math.Inf(1)
 	}
 	lo, hi := a.load[a.next-1], a.load[a.next]
-	slope = (hi.Rate - lo.Rate) / (hi.At - lo.At).Seconds()
-	return lo.Rate + slope*(at-lo.At.Seconds()), slope, hi.At.Seconds()
+	slope = float64(hi.Rate-lo.Rate) / (hi.At - lo.At).Seconds()
+	return float64(lo.Rate) + slope*(at-lo.At.Seconds()), slope, hi.At.Seconds()
 }
 
 // spend returns how long it takes until the area under a rate that starts at from

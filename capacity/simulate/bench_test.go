@@ -17,7 +17,7 @@ func BenchmarkBare(b *testing.B) {
 	benchmark(b, Scenario{
 		Duration: 10 * time.Minute,
 		Callers:  Callers{Rate: 1000, Timeout: time.Second},
-		Service:  Service{Replicas: 6, Client: Client{Gate: Gate{Places: 60}, Deadline: time.Second}},
+		Service:  Service{Replicas: 6, Client: Client{Pool: Gate{Places: 60}, Deadline: time.Second}},
 		Upstream: Upstream{Latency: Latency{Exponential: 100 * time.Millisecond}},
 	})
 }

@@ -25,12 +25,12 @@ func (s *Scenario) check(m *mistakes) {
 func (c *Callers) check(m *mistakes) {
 	switch {
 	case len(c.Load) == 0:
-		m.number("Callers.Rate", c.Rate, math.SmallestNonzeroFloat64, maxRate, "it is in calls per second, or Load says how it changes")
+		m.number("Callers.Rate", float64(c.Rate), math.SmallestNonzeroFloat64, maxRate, "it is in calls per second, or Load says how it changes")
 	case c.Rate != 0:
 		m.add("Callers.Rate", "Load says how the rate changes, so Rate would not count", "0 would do")
 	}
 	for i, p := range c.Load {
-		m.number(fmt.Sprintf("Callers.Load[%d].Rate", i), p.Rate, 0, maxRate, "it is in calls per second")
+		m.number(fmt.Sprintf("Callers.Load[%d].Rate", i), float64(p.Rate), 0, maxRate, "it is in calls per second")
 		if p.At < 0 || i > 0 && p.At < c.Load[i-1].At {
 			m.add(fmt.Sprintf("Callers.Load[%d].At", i), fmt.Sprintf("%v is before the point before it", p.At), "times from 0 upwards would do")
 		}
@@ -70,7 +70,7 @@ func (p *Proxy) check(m *mistakes) {
 
 func (o *Outlier) check(m *mistakes) {
 	at := func(name string) string { return "Proxy.Outlier." + name }
-	m.count(at("Consecutive5xx"), o.Consecutive5xx, Off, maxCount, "it counts errors in a row; Off disables it")
+	m.count(at("Consecutive5xx"), int(o.Consecutive5xx), int(Off), maxCount, "it counts errors in a row; Off disables it")
 	m.count(at("ConsecutiveGateway"), o.ConsecutiveGateway, 0, maxCount, "it counts errors in a row; 0 disables it")
 	m.count(at("ConsecutiveLocal"), o.ConsecutiveLocal, 1, maxCount, "it counts errors in a row")
 	m.duration(at("Interval"), o.Interval, time.Millisecond, maxTime, "replicas are released at its end only")
@@ -100,7 +100,7 @@ func (s *Service) check(m *mistakes) {
 	m.count("Service.Zones", s.Zones, 1, max(1, s.Replicas), "a zone without a replica is none")
 	s.Door.check(m, "Service.Door")
 	c := &s.Client
-	c.Gate.check(m, "Service.Client")
+	c.Pool.check(m, "Service.Client.Pool")
 	m.duration("Service.Client.Deadline", c.Deadline, time.Microsecond, maxTime, "a client without a deadline waits for ever")
 	m.optional("Service.Client.Attempt", c.Attempt)
 	m.count("Service.Client.Attempts", c.Attempts, 1, 100, "it counts the first attempt too")
@@ -129,7 +129,7 @@ func (s *Service) check(m *mistakes) {
 func (g *Gate) check(m *mistakes, at string) {
 	m.count(at+".Places", g.Places, 0, maxPlaces, "0 is no limit")
 	if g.Queue != Unbounded {
-		m.count(at+".Queue", g.Queue, capacity.NoQueue, maxPlaces, "0 is as many as Places, NoQueue is none, Unbounded has no end")
+		m.count(at+".Queue", int(g.Queue), capacity.NoQueue, maxPlaces, "0 is as many as Places, NoQueue is none, Unbounded has no end")
 	}
 	m.optional(at+".Wait", g.Wait)
 }
@@ -201,14 +201,14 @@ func (s *Scenario) checkEvent(m *mistakes, i int) {
 func (r *Rollout) check(m *mistakes, at string, replicas int) {
 	m.count(at+".Replicas", r.Replicas, 0, max(0, replicas), "0 is all of them")
 	m.optional(at+".MinReady", r.MinReady)
-	r.MaxSurge.check(m, at+".MaxSurge")
-	r.MaxUnavailable.check(m, at+".MaxUnavailable")
+	checkPods(m, at+".MaxSurge", r.MaxSurge)
+	checkPods(m, at+".MaxUnavailable", r.MaxUnavailable)
 }
 
-func (a *Amount) check(m *mistakes, at string) {
-	m.count(at+".Count", a.Count, 0, maxCount, "it is a number of replicas")
-	m.number(at+".Percent", a.Percent, 0, 100, "it is a percentage of replicas")
-	if a.Count != 0 && a.Percent != 0 {
+func checkPods(m *mistakes, at string, p capacity.Pods) {
+	m.count(at, p.Count, 0, maxCount, "it is a number of replicas")
+	m.count(at, p.Percent, 0, 100, "it is a percentage of replicas")
+	if p.Count != 0 && p.Percent != 0 {
 		m.add(at, "it has a count and a percentage", "one of them would do")
 	}
 }

@@ -13,7 +13,7 @@ func (e *engine) enterClient(i int32) {
 		e.clientPassed(i)
 	case queued:
 		r.stage = inQueue
-		if wait := e.s.Service.Client.Wait; wait > 0 {
+		if wait := e.s.Service.Client.Pool.Wait; wait > 0 {
 			e.timers.add(e.now+int64(wait), clientWait, i, r.attemptGen)
 		}
 	case refused:
@@ -51,7 +51,7 @@ func (e *engine) send(i int32) {
 	r.stage, r.sentAt = out, e.now
 	e.upstreamInFlight++
 	e.m.inFlight.add(e.now, 1)
-	if e.upstream.Errors > 0 && e.serving.Float64() < e.upstream.Errors {
+	if e.upstream.Errors > 0 && e.serving.Float64() < float64(e.upstream.Errors) {
 		e.comeBack(i)
 		e.attemptEnd(i, answer{502, UpstreamError})
 		return
@@ -59,7 +59,7 @@ func (e *engine) send(i int32) {
 	// A latency is drawn even for what will hang: then two scenarios that differ in
 	// Hang alone see the same latencies.
 	after := e.latency.draw(e.serving)
-	if e.upstream.Hang == 0 || e.serving.Float64() >= e.upstream.Hang {
+	if e.upstream.Hang == 0 || e.serving.Float64() >= float64(e.upstream.Hang) {
 		e.timers.add(e.now+after, answered, i, r.attemptGen)
 	}
 	if limit := e.s.Service.Client.Attempt; limit > 0 && e.now+int64(limit) < r.deadline {

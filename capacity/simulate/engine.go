@@ -52,12 +52,14 @@ func newEngine(s *Scenario, seed uint64) *engine {
 		s: s, end: int64(s.Settle + s.Duration),
 		arriving: stream(1), serving: stream(2), picking: stream(3), jitter: stream(4),
 		arrivals:     newArrivals(s.Callers),
-		callerBudget: newBudget(s.Callers.RetryShare),
-		clientBudget: newBudget(s.Service.Client.RetryShare),
+		callerBudget: newBudget(float64(s.Callers.RetryShare)),
+		clientBudget: newBudget(float64(s.Service.Client.RetryShare)),
 		upstream:     s.Upstream,
 		latency:      s.Upstream.Latency.sampler(),
 	}
-	e.m = newMeter(e.end/points + 1)
+	// Up to 240 ns more, so that all steps of the series are equally long.
+	e.end += (points - e.end%points) % points
+	e.m = newMeter(e.end / points)
 	e.passDoor, e.passClient = e.doorPassed, e.clientPassed
 	e.addProxies()
 	e.addReplicas()
@@ -90,11 +92,11 @@ func (e *engine) zoneOf(i int) int {
 	if len(shares) == 0 {
 		return i % e.s.Service.Zones
 	}
-	total := 0.0
+	total := Share(0)
 	for _, share := range shares {
 		total += share
 	}
-	at := (float64(i) + 0.5) / float64(e.s.Callers.Count) * total
+	at := (Share(i) + 0.5) / Share(e.s.Callers.Count) * total
 	for zone, share := range shares {
 		if at < share {
 			return zone

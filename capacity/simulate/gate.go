@@ -18,7 +18,7 @@ type gate struct {
 }
 
 func newGate(g Gate) gate {
-	most := g.Queue
+	most := int(g.Queue)
 	switch most {
 	case 0:
 		most = g.Places

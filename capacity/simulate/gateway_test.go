@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -59,19 +60,19 @@ func (g gatewayRun) settle() time.Duration {
 func (g gatewayRun) scenario(settle, duration time.Duration) Scenario {
 	s := Scenario{
 		Name: g.Name, Settle: settle, Duration: duration,
-		Callers: Callers{Rate: g.Rate, Attempts: g.Attempts, Timeout: seconds(g.CheckoutTimeout), Backoff: 100 * time.Millisecond},
+		Callers: Callers{Rate: Rate(g.Rate), Attempts: g.Attempts, Timeout: seconds(g.CheckoutTimeout), Backoff: 100 * time.Millisecond},
 		Proxy:   Proxy{Pick: Random},
 		Service: Service{
 			Replicas: g.Replicas, Busy: Answer429, StopsWhenAbandoned: g.Propagates,
 			Client: Client{
-				Gate:     Gate{Places: g.Cap, Queue: g.Queue, LastIn: g.LIFO},
+				Pool:     Gate{Places: g.Cap, Queue: Queue(g.Queue), LastIn: g.LIFO},
 				Deadline: seconds(g.ClientTimeout),
 			},
 		},
 		Upstream: Upstream{Latency: Latency{Mean: seconds(g.Latency), CV: g.CV}, Limit: g.Limit},
 	}
 	if g.Queue < 0 {
-		s.Service.Client.Queue = Unbounded
+		s.Service.Client.Pool.Queue = Unbounded
 	}
 	if g.TimeoutIsTotal {
 		s.Callers.Deadline = seconds(g.CheckoutTimeout)
@@ -154,6 +155,9 @@ func TestAgreesOnTheRunsOfTheReport(t *testing.T) {
 // attempts time out in the wrong order and are retried.
 func TestStaysDownAfterTheTriggerIsGone(t *testing.T) {
 	for _, g := range readRuns[gatewayRun](t, "testdata/metastable.json") {
+		if effort < 1 && !strings.Contains(g.Name, "0.50") {
+			continue // the rest are the same controls at other latencies
+		}
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
 			r := run(t, g.scenario(10*time.Minute, scaled(10*time.Minute)), 1)

@@ -16,11 +16,12 @@ import (
 //   - Exponential: exponential with this mean;
 //   - Samples: measured times, interpolated between them.
 type Latency struct {
-	P50, P99    time.Duration
-	Mean        time.Duration
-	CV          float64
-	Exponential time.Duration
-	Samples     []time.Duration
+	P50         time.Duration   `yaml:"p50"`
+	P99         time.Duration   `yaml:"p99"`
+	Mean        time.Duration   `yaml:"mean"`
+	CV          float64         `yaml:"cv"`
+	Exponential time.Duration   `yaml:"exponential"`
+	Samples     []time.Duration `yaml:"samples"`
 }
 
 // z99 is the 99th percentile of the standard normal distribution.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/capacity"
 )
 
 // The rows of a simulation of the rollout written independently of this package:
@@ -94,7 +96,7 @@ func TestEjectsAsManyAsBatchesOverlap(t *testing.T) {
 			s := panicRollout(120)
 			s.Service.Start = test.start
 			s.Duration = 30*time.Second + 6*test.start + 45*time.Second
-			s.Events = []Event{{At: time.Minute, Rollout: &Rollout{MaxSurge: Amount{Percent: 25}}}}
+			s.Events = []Event{{At: time.Minute, Rollout: &Rollout{MaxSurge: capacity.Pods{Percent: 25}}}}
 			r := run(t, s, 1)
 			if out := r.Mesh.MostEjected; out < test.lo || out > test.hi {
 				t.Errorf("most ejected = %d, want %d to %d", out, test.lo, test.hi)

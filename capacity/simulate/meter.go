@@ -12,7 +12,6 @@ type meter struct {
 
 	tries         tally // begun
 	triesEnded    [causes]int64
-	requests      tally // begun
 	requestsEnded [causes]int64
 	sojourn       histogram // of requests
 	late          int64     // requests served when their caller had gone
@@ -45,7 +44,7 @@ func newMeter(width int64) *meter {
 }
 
 func (m *meter) tallies() []*tally {
-	all := []*tally{&m.calls, &m.tries, &m.requests, &m.ejections, &m.capRefused, &m.restarts}
+	all := []*tally{&m.calls, &m.tries, &m.ejections, &m.capRefused, &m.restarts}
 	for i := range m.ended {
 		all = append(all, &m.ended[i])
 	}

@@ -63,4 +63,4 @@ func (m *mistakes) optional(field string, d time.Duration) {
 	m.duration(field, d, 0, maxTime, "0 leaves it out")
 }
 
-func (m *mistakes) share(field string, x float64, what string) { m.number(field, x, 0, 1, what) }
+func (m *mistakes) share(field string, x Share, what string) { m.number(field, float64(x), 0, 1, what) }

@@ -49,7 +49,7 @@ func (e *engine) observe(p *proxy, h *host, a answer) {
 	m.errors++
 	// A host that is ejected and used in panic counts on; it is out already, and
 	// its release clears the counters.
-	if m.errors == o.Consecutive5xx && !m.ejected {
+	if m.errors == int(o.Consecutive5xx) && !m.ejected {
 		m.errors = 0
 		e.detect(p, h)
 	}

@@ -29,7 +29,7 @@ func (e *engine) addReplica() *replica {
 	service := &e.s.Service
 	rep := &replica{
 		id: int32(len(e.replicas)), zone: len(e.replicas) % service.Zones,
-		door: newGate(service.Door), client: newGate(service.Client.Gate), probing: none,
+		door: newGate(service.Door), client: newGate(service.Client.Pool), probing: none,
 	}
 	e.replicas = append(e.replicas, rep)
 	return rep

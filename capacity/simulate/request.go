@@ -42,7 +42,6 @@ func (e *engine) newRequest(rep *replica) int32 {
 		e.requests = append(e.requests, request{})
 		i = int32(len(e.requests) - 1)
 	}
-	e.m.requests.add(e.now, 1)
 	r := &e.requests[i]
 	*r = request{
 		gen: r.gen, attemptGen: r.attemptGen, replica: rep, call: none,
@@ -129,7 +128,7 @@ func (e *engine) answer(i int32, a answer) {
 	r := &e.requests[i]
 	rep, held := r.replica, r.door
 	if r.probe {
-		e.freeRequest(i)
+		e.endProbe(i)
 		e.probeFailed(rep)
 		return
 	}

@@ -1,6 +1,6 @@
 package simulate
 
-import "math"
+import "github.com/offtake-go/offtake/capacity"
 
 // A rollout is a Rollout that runs, as the Deployment controller sees it.
 type rollout struct {
@@ -10,31 +10,18 @@ type rollout struct {
 	minReady           int64
 }
 
-// of returns the number of replicas that a is of n, rounded by round.
-func (a Amount) of(n int, round func(float64) float64) int {
-	if a.Count > 0 {
-		return a.Count
-	}
-	return int(round(a.Percent / 100 * float64(n)))
-}
-
 // defaultSurge is Kubernetes' default of maxSurge and maxUnavailable.
 const defaultSurge = 25
 
 func (e *engine) startRollout(r Rollout) {
 	n := e.s.Service.Replicas
-	if r.MaxSurge == (Amount{}) && r.MaxUnavailable == (Amount{}) {
+	if r.MaxSurge == (capacity.Pods{}) && r.MaxUnavailable == (capacity.Pods{}) {
 		r.MaxSurge.Percent, r.MaxUnavailable.Percent = defaultSurge, defaultSurge
 	}
-	now := rollout{
-		running: true, target: n, minReady: int64(r.MinReady),
-		surge: r.MaxSurge.of(n, math.Ceil), unavailable: r.MaxUnavailable.of(n, math.Floor),
-	}
+	now := rollout{running: true, target: n, minReady: int64(r.MinReady)}
+	now.surge, now.unavailable = capacity.RolloutPods(n, r.MaxSurge, r.MaxUnavailable)
 	if r.Replicas > 0 {
 		now.target = r.Replicas
-	}
-	if now.surge == 0 && now.unavailable == 0 {
-		now.unavailable = 1
 	}
 	for _, rep := range e.replicas {
 		rep.fresh = false

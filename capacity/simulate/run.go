@@ -33,7 +33,7 @@ func Run(ctx context.Context, s Scenario, o *Options) (*Result, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		e.runUntil(e.end * i / points)
+		e.runUntil(e.end / points * i)
 		e.check()
 		if e.broken != nil {
 			return nil, e.broken

@@ -3,6 +3,8 @@ package simulate
 import (
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/capacity"
 )
 
 // incident is the payment gateway: 6 replicas with places each, 120 orders a
@@ -12,7 +14,7 @@ func incident(places, attempts int, duration time.Duration) Scenario {
 		Name: "payment gateway", Settle: time.Minute, Duration: duration,
 		Callers:  Callers{Rate: 120, Attempts: attempts, Timeout: 8 * time.Second},
 		Proxy:    Proxy{Pick: Random},
-		Service:  Service{Replicas: 6, Busy: Answer429, Client: Client{Gate: Gate{Places: places, Queue: Unbounded}, Deadline: 10 * time.Second}},
+		Service:  Service{Replicas: 6, Busy: Answer429, Client: Client{Pool: Gate{Places: places, Queue: Unbounded}, Deadline: 10 * time.Second}},
 		Upstream: Upstream{Latency: Latency{Mean: 1200 * time.Millisecond, CV: 1}},
 	}
 }
@@ -22,7 +24,7 @@ func incident(places, attempts int, duration time.Duration) Scenario {
 func panicRollout(rate float64) Scenario {
 	return Scenario{
 		Name: "24 replicas", Settle: 30 * time.Second, Duration: 450 * time.Second,
-		Callers: Callers{Rate: rate, Count: 4, Timeout: time.Minute},
+		Callers: Callers{Rate: Rate(rate), Count: 4, Timeout: time.Minute},
 		Proxy: Proxy{
 			Timeout: 30 * time.Second, PanicThreshold: 50,
 			Outlier: &Outlier{ConsecutiveGateway: 3, MaxEjectionPercent: 100},
@@ -35,7 +37,7 @@ func panicRollout(rate float64) Scenario {
 		Upstream: Upstream{Latency: Latency{Mean: 200 * time.Millisecond, CV: 0.5}},
 		Events: []Event{
 			{At: time.Minute, Wedge: []int{24}},
-			{At: 2 * time.Minute, Rollout: &Rollout{Replicas: 23, MaxSurge: Amount{Percent: 25}}},
+			{At: 2 * time.Minute, Rollout: &Rollout{Replicas: 23, MaxSurge: capacity.Pods{Percent: 25}}},
 		},
 	}
 }

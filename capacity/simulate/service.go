@@ -1,6 +1,10 @@
 package simulate
 
-import "time"
+import (
+	"time"
+
+	"github.com/offtake-go/offtake/capacity"
+)
 
 // A Busy is what a replica does with a request it can not serve now.
 type Busy uint8
@@ -22,78 +26,72 @@ const (
 // answered when the client has an answer.
 type Service struct {
 	// Replicas is how many there are, all warm when the run starts. Required.
-	Replicas int
+	Replicas int `yaml:"replicas"`
 
 	// Zones spreads the replicas evenly over this many zones; the default is 1.
-	Zones int
+	Zones int `yaml:"zones"`
 
 	// Door limits what a replica takes in; the default is no limit.
-	Door Gate
+	Door Gate `yaml:"door"`
 
 	// Client calls the upstream. Its Gate may be the only limit of the replica.
-	Client Client
+	Client Client `yaml:"client"`
 
 	// Busy is the answer when a queue is full or a wait too long: Answer503, the
 	// default, or Answer429.
-	Busy Busy
+	Busy Busy `yaml:"busy"`
 
 	// StopsWhenAbandoned says that a replica drops a request whose caller has
 	// gone. The default is to carry on, as a server does that ignores its
 	// request's context.
-	StopsWhenAbandoned bool
+	StopsWhenAbandoned bool `yaml:"stopsWhenAbandoned"`
 
 	// Start is how long a new process takes until it runs, WarmUp how long its
 	// pools take after that. Both are 0 by default.
-	Start, WarmUp time.Duration
+	Start  time.Duration `yaml:"start"`
+	WarmUp time.Duration `yaml:"warmUp"`
 
 	// Warming is what a replica does with requests while it warms up.
-	Warming Busy
+	Warming Busy `yaml:"warming"`
 
 	// Gated says that a replica is ready only when it is warm. The default is to
 	// be ready as soon as the process runs.
-	Gated bool
+	Gated bool `yaml:"gated"`
 
 	// EndpointDelay is how long it takes until proxies have seen that a replica
 	// became ready or is going. The default is 0.
-	EndpointDelay time.Duration
+	EndpointDelay time.Duration `yaml:"endpointDelay"`
 
 	// PreStop is how long a replica that was told to go still takes requests;
 	// after it, new ones are refused as by a closed port. The default is 0.
-	PreStop time.Duration
+	PreStop time.Duration `yaml:"preStop"`
 
 	// Grace is when a replica that was told to go is killed, PreStop included. The
 	// default is Kubernetes' 30 s.
-	Grace time.Duration
+	Grace time.Duration `yaml:"grace"`
 
-	Liveness Liveness
+	Liveness Liveness `yaml:"liveness"`
 }
 
 // Liveness restarts replicas that do not answer a probe in time. Its zero value
 // never does.
 type Liveness struct {
 	// Period is the time between probes; 0 is no probe.
-	Period time.Duration
+	Period time.Duration `yaml:"period"`
 
 	// Timeout of one probe; the default is Kubernetes' 1 s.
-	Timeout time.Duration
+	Timeout time.Duration `yaml:"timeout"`
 
 	// Failures in a row that restart the replica; the default is Kubernetes' 3.
-	Failures int
+	Failures int `yaml:"failures"`
 
 	// SharesPool sends the probe through the door, or the client's gate if the
 	// door has no limit, so that it waits behind requests.
-	SharesPool bool
+	SharesPool bool `yaml:"sharesPool"`
 
 	// Restart is how long a killed process takes until it runs again; the default
 	// is Service.Start.
-	Restart time.Duration
-}
-
-// An Amount is a number of replicas, or a percentage of Service.Replicas. Only one
-// of its fields may be set.
-type Amount struct {
-	Count   int
-	Percent float64
+	Restart time.Duration `yaml:"restart"`
 }
 
 // A Rollout replaces replicas as a Kubernetes Deployment does: it creates as many
@@ -103,39 +101,42 @@ type Rollout struct {
 	// Replicas is how many are replaced, oldest first; 0 is all. A rollout that
 	// is paused half way, or one beside a replica of another Deployment, replaces
 	// fewer.
-	Replicas int
+	Replicas int `yaml:"replicas"`
 
 	// MaxSurge and MaxUnavailable bound how many more and how many fewer than
-	// Service.Replicas there may be; percentages are rounded up for the first and
-	// down for the second. If both are zero, both are Kubernetes' default of 25 %,
-	// and if both come to 0 replicas, one may be unavailable.
-	MaxSurge, MaxUnavailable Amount
+	// Service.Replicas there may be. If both are zero, both are Kubernetes' default
+	// of 25 %.
+	MaxSurge       capacity.Pods `yaml:"maxSurge"`
+	MaxUnavailable capacity.Pods `yaml:"maxUnavailable"`
 
 	// MinReady is how long a new replica must be ready before it counts.
-	MinReady time.Duration
+	MinReady time.Duration `yaml:"minReady"`
 }
 
 // An Event changes something at a time. Any number of its fields may be set; nil
 // and empty ones change nothing.
 type Event struct {
 	// At is the time since the start of the run, Settle included.
-	At time.Duration
+	At time.Duration `yaml:"at"`
 
-	// Note is marked in the report.
-	Note string
+	// Note is marked in the report; the default says what changes.
+	Note string `yaml:"note"`
 
 	// Latency, Limit, Errors and Hang replace those of the Upstream.
-	Latency      *Latency
-	Limit        *int
-	Errors, Hang *float64
+	Latency *Latency `yaml:"latency"`
+	Limit   *int     `yaml:"limit"`
+	Errors  *Share   `yaml:"errors"`
+	Hang    *Share   `yaml:"hang"`
 
 	// Wedge makes replicas take requests and never answer, Break makes them answer
 	// 503 at once, Heal ends both. Replicas count from 1 in the order in which they
 	// were created.
-	Wedge, Break, Heal []int
+	Wedge []int `yaml:"wedge"`
+	Break []int `yaml:"break"`
+	Heal  []int `yaml:"heal"`
 
 	// Restart kills these processes; Kubernetes starts them again.
-	Restart []int
+	Restart []int `yaml:"restart"`
 
-	Rollout *Rollout
+	Rollout *Rollout `yaml:"rollout"`
 }

@@ -46,13 +46,13 @@ func (e estimate) holds(t *testing.T, what string, want float64) {
 }
 
 // station is one queue with c places and an exponential service time.
-func station(rate float64, c, queue int, mean time.Duration) Scenario {
+func station(rate float64, c int, queue Queue, mean time.Duration) Scenario {
 	return Scenario{
 		Name: "station", Settle: time.Minute, Duration: scaled(40 * time.Minute),
-		Callers: Callers{Rate: rate, Timeout: time.Hour},
+		Callers: Callers{Rate: Rate(rate), Timeout: time.Hour},
 		Service: Service{
 			Replicas: 1,
-			Client:   Client{Gate: Gate{Places: c, Queue: queue}, Deadline: time.Hour},
+			Client:   Client{Pool: Gate{Places: c, Queue: queue}, Deadline: time.Hour},
 		},
 		Upstream: Upstream{Latency: Latency{Exponential: mean}},
 	}
@@ -99,7 +99,7 @@ func TestAgreesWithBoundedQueues(t *testing.T) {
 		{10, 20, 20, 0.58333705560545, 1.114316298246},
 		{33, 43, 40, 0.31323816676628, 0.286505624727},
 	} {
-		queue := test.k - test.c
+		queue := Queue(test.k - test.c)
 		if queue == 0 {
 			queue = capacity.NoQueue
 		}
