@@ -1,0 +1,149 @@
+package manifest
+
+import (
+	"encoding/json"
+	"strings"
+
+	eg "github.com/envoyproxy/gateway/api/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gwx "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+	kjson "sigs.k8s.io/json"
+)
+
+// A decoder turns the tree of one object into its type, and lists the paths of
+// fields that the type does not have.
+type decoder func(tree map[string]any) (value any, unknown []string, err error)
+
+// decoderOf returns the API group and the decoder of a kind that says something
+// about calls; nil for the others.
+func decoderOf(kind string) (group string, d decoder) {
+	const istioGroup, gateway = "networking.istio.io/", "gateway.networking.k8s.io/"
+	switch kind {
+	case "Deployment":
+		return "apps/", kubernetes[appsv1.Deployment]
+	case "StatefulSet":
+		return "apps/", kubernetes[appsv1.StatefulSet]
+	case "HorizontalPodAutoscaler":
+		return "autoscaling/v2", kubernetes[autoscalingv2.HorizontalPodAutoscaler]
+	case "PodDisruptionBudget":
+		return "policy/", kubernetes[policyv1.PodDisruptionBudget]
+	case "Service":
+		return "v1", kubernetes[corev1.Service]
+	case "ConfigMap":
+		return "v1", decodeConfigMap
+	case "HTTPRoute":
+		return gateway, kubernetes[gwv1.HTTPRoute]
+	case "GRPCRoute":
+		return gateway, kubernetes[gwv1.GRPCRoute]
+	case "XBackendTrafficPolicy":
+		return "gateway.networking.x-k8s.io/", kubernetes[gwx.XBackendTrafficPolicy]
+	case "BackendTrafficPolicy":
+		return "gateway.envoyproxy.io/", kubernetes[eg.BackendTrafficPolicy]
+	case "PrometheusRule":
+		return "monitoring.coreos.com/", decodeAlerts
+	case "DestinationRule":
+		return istioGroup, decodeDestinationRule
+	case "VirtualService":
+		return istioGroup, decodeVirtualService
+	case "Sidecar":
+		return istioGroup, decodeSidecar
+	case "IstioOperator":
+		return "install.istio.io/", decodeOperator
+	}
+	return "", formDecoder(kind)
+}
+
+// formDecoder returns the decoder of a form without a kind, under the name that
+// formOf gives it.
+func formDecoder(form string) decoder {
+	switch form {
+	case "MeshConfig":
+		return decodeMeshConfig
+	case "EnvoyBootstrap":
+		return decodeBootstrap
+	case "EnvoyConfigDump":
+		return decodeConfigDump
+	case "EnvoyCluster":
+		return decodeEnvoyCluster
+	case "EnvoyRoutes":
+		return decodeEnvoyRoutes
+	case "EnvoyClusters":
+		return decodeClusters
+	case "GRPCServiceConfig":
+		return decodeServiceConfig
+	}
+	return nil
+}
+
+// kubernetes decodes with the API server's own strict decoder.
+func kubernetes[T any](tree map[string]any) (any, []string, error) {
+	b, err := json.Marshal(tree)
+	if err != nil {
+		return nil, nil, err
+	}
+	v := new(T)
+	strict, err := kjson.UnmarshalStrict(b, v)
+	if err != nil {
+		return nil, nil, err
+	}
+	var unknown []string
+	for _, e := range strict {
+		if path, ok := strings.CutPrefix(e.Error(), "unknown field "); ok {
+			unknown = append(unknown, strings.Trim(path, `"`))
+		}
+	}
+	return v, unknown, nil
+}
+
+// Alerts are the expressions of a PrometheusRule.
+type Alerts struct {
+	Names, Exprs []string
+}
+
+func decodeAlerts(tree map[string]any) (any, []string, error) {
+	var v struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct {
+					Alert string `json:"alert"`
+					Expr  any    `json:"expr"` // a number is an expression too
+				} `json:"rules"`
+			} `json:"groups"`
+		} `json:"spec"`
+	}
+	if err := remarshal(tree, &v); err != nil {
+		return nil, nil, err
+	}
+	a := &Alerts{}
+	for _, g := range v.Spec.Groups {
+		for _, r := range g.Rules {
+			if expr, ok := r.Expr.(string); ok && r.Alert != "" {
+				a.Names, a.Exprs = append(a.Names, r.Alert), append(a.Exprs, expr)
+			}
+		}
+	}
+	return a, nil, nil
+}
+
+// ServiceConfig is the part of a gRPC service config that retries and times calls.
+type ServiceConfig struct {
+	MethodConfig []MethodConfig `json:"methodConfig"`
+}
+
+// MethodConfig is the config of some methods.
+type MethodConfig struct {
+	Timeout     string `json:"timeout"`
+	RetryPolicy *struct {
+		MaxAttempts          int      `json:"maxAttempts"`
+		RetryableStatusCodes []string `json:"retryableStatusCodes"`
+	} `json:"retryPolicy"`
+}
+
+func decodeServiceConfig(tree map[string]any) (any, []string, error) {
+	v := &ServiceConfig{}
+	return v, nil, remarshal(tree, v)
+}

@@ -1,0 +1,159 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// addDocument reads one document that begins after line lines of its file.
+func (s *Set) addDocument(name string, doc []byte, line int) {
+	if kind, ok := peekKind(doc); ok && !worthParsing(kind, doc) {
+		s.Skipped++
+		return
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(doc, &root); err != nil {
+		s.syntax(name, line, err)
+		return
+	}
+	if len(root.Content) == 0 || root.Content[0].Tag == "!!null" {
+		return // only comments
+	}
+	s.addNode(name, root.Content[0], line)
+}
+
+// worthParsing spares the ConfigMaps and Secrets of a whole cluster.
+func worthParsing(kind string, doc []byte) bool {
+	if kind == "ConfigMap" {
+		return bytes.Contains(doc, []byte("\n  mesh:"))
+	}
+	_, decode := decoderOf(kind)
+	return decode != nil || strings.HasSuffix(kind, "List")
+}
+
+// peekKind finds the kind of a block-style manifest without parsing it.
+func peekKind(doc []byte) (string, bool) {
+	at := 0
+	if !bytes.HasPrefix(doc, []byte("kind:")) {
+		i := bytes.Index(doc, []byte("\nkind:"))
+		if i < 0 || bytes.Contains(doc[i+1:], []byte("\nkind:")) {
+			return "", false
+		}
+		at = i + 1
+	}
+	value, _, _ := bytes.Cut(doc[at+len("kind:"):], []byte("\n"))
+	value, _, _ = bytes.Cut(value, []byte(" #"))
+	kind := string(bytes.Trim(value, " \t\r\"'"))
+	return kind, kind != ""
+}
+
+func (s *Set) syntax(name string, line int, err error) {
+	at, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		digits, tail, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(digits); err == nil {
+			at, text = n, tail
+		}
+	}
+	s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + at}, Text: text})
+}
+
+// addNode reads one object, the items of a list, or a form without a kind.
+func (s *Set) addNode(name string, n *yaml.Node, line int) {
+	if n.Kind == yaml.SequenceNode { // istioctl proxy-config cluster -o json
+		for _, item := range n.Content {
+			s.addNode(name, item, line)
+		}
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + n.Line}, Text: "it is neither a manifest nor a configuration that is known"})
+		return
+	}
+	if items := child(n, "items"); items != nil && strings.HasSuffix(scalar(n, "kind"), "List") {
+		for _, item := range items.Content {
+			s.addNode(name, item, line)
+		}
+		return
+	}
+	kind := scalar(n, "kind")
+	if kind == "" {
+		kind = formOf(n)
+	}
+	group, decode := decoderOf(kind)
+	if decode == nil || !strings.HasPrefix(scalar(n, "apiVersion"), group) {
+		s.Skipped++
+		return
+	}
+	o := &Object{Ref: Ref{name, line + n.Line}, Kind: kind, node: n, line: line}
+	if err := s.decode(o, decode); err != nil {
+		s.Problems = append(s.Problems, Problem{Ref: o.Ref, Object: o.String(), Text: err.Error()})
+	}
+}
+
+// decode turns an object's nodes into its type.
+func (s *Set) decode(o *Object, decode decoder) error {
+	var tree map[string]any
+	if err := o.node.Decode(&tree); err != nil { // bounds the expansion of aliases
+		return err
+	}
+	if m, ok := tree["metadata"].(map[string]any); ok {
+		o.Name, _ = m["name"].(string)
+		o.Namespace, _ = m["namespace"].(string)
+		delete(m, "managedFields") // large, and none of our business
+	}
+	if o.Name == "" {
+		o.Name, _ = tree["name"].(string)
+	}
+	value, unknown, err := decode(tree)
+	if err != nil {
+		return err
+	}
+	o.Value, o.Unknown = value, unknown
+	for _, path := range unknown {
+		s.Problems = append(s.Problems, Problem{
+			Ref: o.At(split(path)...), Object: o.String(), Field: path,
+			Text: fmt.Sprintf("%s has no field %s", o.Kind, path),
+		})
+	}
+	s.Objects = append(s.Objects, o)
+	return nil
+}
+
+// scalar is the text of a key, "" if there is none.
+func scalar(n *yaml.Node, key string) string {
+	if v := child(n, key); v != nil && v.Kind == yaml.ScalarNode {
+		return v.Value
+	}
+	return ""
+}
+
+// formOf tells configurations without a kind by their keys.
+func formOf(n *yaml.Node) string {
+	for key, form := range map[string]string{
+		"static_resources": "EnvoyBootstrap", "configs": "EnvoyConfigDump", "cluster_statuses": "EnvoyClusters",
+		"virtual_hosts": "EnvoyRoutes", "virtualHosts": "EnvoyRoutes", "connect_timeout": "EnvoyCluster", "connectTimeout": "EnvoyCluster",
+		"methodConfig": "GRPCServiceConfig", "retryThrottling": "GRPCServiceConfig", "loadBalancingConfig": "GRPCServiceConfig",
+		"meshConfig": "MeshConfig", "defaultConfig": "MeshConfig", "defaultTrafficPolicy": "MeshConfig",
+		"outlier_detection": "EnvoyCluster", "outlierDetection": "EnvoyCluster", "circuit_breakers": "EnvoyCluster",
+	} {
+		if child(n, key) != nil {
+			return form
+		}
+	}
+	return ""
+}
+
+// remarshal decodes a tree through JSON.
+func remarshal(tree, into any) error {
+	b, err := json.Marshal(tree)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, into)
+}

@@ -1,0 +1,161 @@
+package manifest
+
+import (
+	"errors"
+	"strings"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+)
+
+// Envoy is the clusters and routes of a proxy's configuration.
+type Envoy struct {
+	Clusters []*clusterv3.Cluster
+	Routes   []*routev3.RouteConfiguration
+
+	// Running tells a dump of a proxy from a file that someone wrote.
+	Running bool
+}
+
+func decodeEnvoyCluster(tree map[string]any) (any, []string, error) {
+	c := new(clusterv3.Cluster)
+	unknown, err := envoy(tree, c)
+	return &Envoy{Clusters: []*clusterv3.Cluster{c}}, unknown, err
+}
+
+func decodeEnvoyRoutes(tree map[string]any) (any, []string, error) {
+	r := new(routev3.RouteConfiguration)
+	unknown, err := envoy(tree, r)
+	return &Envoy{Routes: []*routev3.RouteConfiguration{r}}, unknown, err
+}
+
+// decodeBootstrap reads the clusters of static_resources, and every route
+// configuration wherever a listener has it.
+func decodeBootstrap(tree map[string]any) (any, []string, error) {
+	e := &Envoy{}
+	static, _ := tree["static_resources"].(map[string]any)
+	clusters, _ := static["clusters"].([]any)
+	var unknown []string
+	for _, item := range clusters {
+		c := new(clusterv3.Cluster)
+		more, err := envoy(item, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, path := range more {
+			unknown = append(unknown, "static_resources.clusters."+path)
+		}
+		e.Clusters = append(e.Clusters, c)
+	}
+	return e, unknown, e.findRoutes(static["listeners"])
+}
+
+// decodeConfigDump reads /config_dump. Envoy wrote it, so what is unknown to our
+// types is only newer, and no mistake of anyone's.
+func decodeConfigDump(tree map[string]any) (any, []string, error) {
+	e := &Envoy{Running: true}
+	configs, _ := tree["configs"].([]any)
+	var errs []error
+	for _, item := range configs {
+		config, _ := item.(map[string]any)
+		for _, key := range []string{"static_clusters", "dynamic_active_clusters"} {
+			list, _ := config[key].([]any)
+			for _, entry := range list {
+				m, _ := entry.(map[string]any)
+				body, ok := m["cluster"].(map[string]any)
+				if !ok {
+					continue
+				}
+				delete(body, "@type")
+				c := new(clusterv3.Cluster)
+				if _, err := envoy(body, c); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				e.Clusters = append(e.Clusters, c)
+			}
+		}
+		errs = append(errs, e.findRoutes(config))
+	}
+	return e, nil, errors.Join(errs...)
+}
+
+// findRoutes looks for route configurations at any depth.
+func (e *Envoy) findRoutes(v any) error {
+	switch x := v.(type) {
+	case []any:
+		for _, item := range x {
+			if err := e.findRoutes(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if _, ok := x["virtual_hosts"].([]any); ok {
+			delete(x, "@type")
+			r := new(routev3.RouteConfiguration)
+			if _, err := envoy(x, r); err != nil {
+				return err
+			}
+			e.Routes = append(e.Routes, r)
+			return nil
+		}
+		for _, item := range x {
+			if err := e.findRoutes(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Hosts is the state of a cluster's hosts as a proxy sees them, from /clusters.
+type Hosts struct {
+	// Clusters are by their names in the proxy.
+	Clusters map[string]*HostCount
+}
+
+// HostCount counts the hosts of one cluster.
+type HostCount struct {
+	Total, Ejected, Unready int
+}
+
+func decodeClusters(tree map[string]any) (any, []string, error) {
+	var v struct {
+		Statuses []struct {
+			Name  string `json:"name"`
+			Hosts []struct {
+				Health struct {
+					Ejected bool   `json:"failed_outlier_check"`
+					EDS     string `json:"eds_health_status"`
+					Active  bool   `json:"failed_active_health_check"`
+				} `json:"health_status"`
+			} `json:"host_statuses"`
+		} `json:"cluster_statuses"`
+	}
+	if err := remarshal(tree, &v); err != nil {
+		return nil, nil, err
+	}
+	h := &Hosts{Clusters: map[string]*HostCount{}}
+	for _, s := range v.Statuses {
+		c := &HostCount{}
+		for _, host := range s.Hosts {
+			c.Total++
+			if host.Health.Ejected {
+				c.Ejected++
+			} else if host.Health.Active || host.Health.EDS == "UNHEALTHY" || host.Health.EDS == "DRAINING" {
+				c.Unready++
+			}
+		}
+		h.Clusters[s.Name] = c
+	}
+	return h, nil, nil
+}
+
+// Host returns the service that a cluster of a proxy stands for: the last part of
+// outbound|443||authz.prod.svc.cluster.local, or the name itself.
+func Host(cluster string) string {
+	if i := strings.LastIndexByte(cluster, '|'); i >= 0 {
+		return cluster[i+1:]
+	}
+	return cluster
+}

@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	_ "google.golang.org/protobuf/types/known/emptypb" // stands in for unknown extensions
+	meshv1 "istio.io/api/mesh/v1alpha1"
+	networking "istio.io/api/networking/v1alpha3"
+)
+
+// DestinationRule, VirtualService and Sidecar hold the spec of Istio's objects.
+type (
+	DestinationRule struct{ *networking.DestinationRule }
+	VirtualService  struct{ *networking.VirtualService }
+	Sidecar         struct{ *networking.Sidecar }
+	MeshConfig      struct{ *meshv1.MeshConfig }
+)
+
+// inSpec puts the paths of a spec below it.
+func inSpec(unknown []string) []string {
+	for i, path := range unknown {
+		unknown[i] = "spec." + path
+	}
+	return unknown
+}
+
+func decodeDestinationRule(tree map[string]any) (any, []string, error) {
+	v := &DestinationRule{new(networking.DestinationRule)}
+	unknown, err := istio(tree["spec"], v.DestinationRule)
+	return v, inSpec(unknown), err
+}
+
+func decodeVirtualService(tree map[string]any) (any, []string, error) {
+	v := &VirtualService{new(networking.VirtualService)}
+	unknown, err := istio(tree["spec"], v.VirtualService)
+	return v, inSpec(unknown), err
+}
+
+func decodeSidecar(tree map[string]any) (any, []string, error) {
+	v := &Sidecar{new(networking.Sidecar)}
+	unknown, err := istio(tree["spec"], v.Sidecar)
+	return v, inSpec(unknown), err
+}
+
+// decodeMeshConfig reads an excerpt: the configuration itself, or one below the
+// key meshConfig, as in values of a chart.
+func decodeMeshConfig(tree map[string]any) (any, []string, error) {
+	v, prefix := &MeshConfig{new(meshv1.MeshConfig)}, ""
+	body := tree
+	if inner, ok := tree["meshConfig"].(map[string]any); ok {
+		body, prefix = inner, "meshConfig."
+	}
+	unknown, err := istio(body, v.MeshConfig)
+	for i := range unknown {
+		unknown[i] = prefix + unknown[i]
+	}
+	return v, unknown, err
+}
+
+func decodeOperator(tree map[string]any) (any, []string, error) {
+	spec, _ := tree["spec"].(map[string]any)
+	body, ok := spec["meshConfig"].(map[string]any)
+	if !ok {
+		body = map[string]any{}
+	}
+	v := &MeshConfig{new(meshv1.MeshConfig)}
+	unknown, err := istio(body, v.MeshConfig)
+	for i := range unknown {
+		unknown[i] = "spec.meshConfig." + unknown[i]
+	}
+	return v, unknown, err
+}
+
+// decodeConfigMap reads the mesh configuration out of istiod's; others are empty.
+func decodeConfigMap(tree map[string]any) (any, []string, error) {
+	v := &MeshConfig{new(meshv1.MeshConfig)}
+	data, _ := tree["data"].(map[string]any)
+	text, ok := data["mesh"].(string)
+	meta, _ := tree["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
+	if !ok || !strings.HasPrefix(name, "istio") {
+		return (*MeshConfig)(nil), nil, nil
+	}
+	var body map[string]any
+	if err := yaml.Unmarshal([]byte(text), &body); err != nil {
+		return nil, nil, err
+	}
+	unknown, err := istio(body, v.MeshConfig)
+	for i := range unknown {
+		unknown[i] = "data.mesh." + unknown[i]
+	}
+	return v, unknown, err
+}

@@ -1,0 +1,142 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// maxFile is the most bytes of one input: a dump of a thousand manifests is some
+// megabytes, a proxy's configuration some tens.
+const maxFile = 256 << 20
+
+// Read reads files and directories; "-" is stdin. A directory is walked for names
+// that end in yaml, yml, json or txt. An input that can not be opened is an error;
+// one that does not parse is a Problem of the set.
+func Read(paths []string, stdin io.Reader) (*Set, error) {
+	var names []string
+	var errs []error
+	for _, path := range paths {
+		found, err := list(path)
+		names = append(names, found...)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	parts := make([]*Set, len(names))
+	failed := make([]error, len(names))
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				parts[i], failed[i] = readFile(names[i], stdin)
+			}
+		})
+	}
+	for i := range names {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
+	}
+	all := &Set{}
+	for _, p := range parts {
+		all.Objects = append(all.Objects, p.Objects...)
+		all.Problems = append(all.Problems, p.Problems...)
+		all.Skipped += p.Skipped
+	}
+	return all, nil
+}
+
+func list(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case path == "-":
+		return []string{path}, nil
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return []string{path}, nil
+	}
+	var names []string
+	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		ext := strings.TrimPrefix(filepath.Ext(name), ".")
+		if d.Type().IsRegular() && slices.Contains([]string{"yaml", "yml", "json", "txt"}, ext) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, err
+}
+
+func readFile(name string, stdin io.Reader) (*Set, error) {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("manifest: %s: more than %d bytes", name, maxFile)
+	}
+	return Parse(name, data), nil
+}
+
+// Parse reads one input of any known form. What does not read is a Problem.
+func Parse(name string, data []byte) *Set {
+	s := &Set{}
+	if isAdminText(data) {
+		s.addText(name, data)
+		return s
+	}
+	line := 0
+	for _, doc := range documents(data) {
+		s.addDocument(name, doc, line)
+		line += bytes.Count(doc, []byte("\n"))
+	}
+	return s
+}
+
+// documents cuts a stream at its "---" lines, which stay with the document they
+// begin, so that lines can be counted. It is tempting to leave that to the YAML
+// package, but then a mistake in one document hides those after it, and kinds that
+// nobody asked for are parsed too.
+func documents(data []byte) [][]byte {
+	var docs [][]byte
+	start := 0
+	for at := 0; at < len(data); {
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
+			end = len(data) - at - 1
+		}
+		line := data[at : at+end+1]
+		if at > start && bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || strings.ContainsRune(" \t\r\n", rune(line[3]))) {
+			docs = append(docs, data[start:at])
+			start = at
+		}
+		at += end + 1
+	}
+	return append(docs, data[start:])
+}

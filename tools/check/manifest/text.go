@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Stats are counters and gauges from /stats, by their names.
+type Stats struct {
+	Values map[string]float64
+}
+
+// isAdminText reports whether data is what /clusters or /stats print: lines of
+// name::value or name: number, and nothing that YAML would begin with.
+func isAdminText(data []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n"))
+	if bytes.Contains(line, []byte("::")) && !bytes.ContainsAny(line, " {\"") {
+		return true
+	}
+	name, value, ok := bytes.Cut(line, []byte(": "))
+	if !ok || bytes.Count(name, []byte(".")) < 2 || bytes.ContainsAny(name, " {\"") {
+		return false
+	}
+	_, err := strconv.ParseFloat(strings.TrimSpace(string(value)), 64)
+	return err == nil
+}
+
+func (s *Set) addText(name string, data []byte) {
+	hosts := map[string]map[string]*hostFlags{}
+	stats := map[string]float64{}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if parts := strings.Split(line, "::"); len(parts) >= 4 {
+			addHostLine(hosts, parts)
+			continue
+		}
+		key, value, ok := strings.Cut(line, ": ")
+		if x, err := strconv.ParseFloat(strings.TrimSpace(value), 64); ok && err == nil {
+			stats[key] = x
+		}
+	}
+	if err := lines.Err(); err != nil {
+		s.Problems = append(s.Problems, Problem{Ref: Ref{name, 1}, Text: err.Error()})
+	}
+	if len(hosts) > 0 {
+		s.Objects = append(s.Objects, &Object{Ref: Ref{name, 1}, Kind: "EnvoyClusters", Name: "clusters", Value: countHosts(hosts)})
+	}
+	if len(stats) > 0 {
+		s.Objects = append(s.Objects, &Object{Ref: Ref{name, 1}, Kind: "EnvoyStats", Name: "stats", Value: &Stats{stats}})
+	}
+}
+
+type hostFlags struct{ ejected, unready bool }
+
+// addHostLine reads cluster::10.0.0.1:8080::health_flags::/failed_outlier_check.
+func addHostLine(hosts map[string]map[string]*hostFlags, parts []string) {
+	cluster, host, key, value := parts[0], parts[1], parts[2], parts[3]
+	if !strings.Contains(host, ":") && !strings.Contains(host, ".") {
+		return // default_priority::max_connections and the like
+	}
+	if hosts[cluster] == nil {
+		hosts[cluster] = map[string]*hostFlags{}
+	}
+	h := hosts[cluster][host]
+	if h == nil {
+		h = &hostFlags{}
+		hosts[cluster][host] = h
+	}
+	if key == "health_flags" {
+		h.ejected = strings.Contains(value, "/failed_outlier_check")
+		h.unready = !h.ejected && value != "healthy"
+	}
+}
+
+func countHosts(hosts map[string]map[string]*hostFlags) *Hosts {
+	all := &Hosts{Clusters: map[string]*HostCount{}}
+	for cluster, set := range hosts {
+		c := &HostCount{Total: len(set)}
+		for _, h := range set {
+			if h.ejected {
+				c.Ejected++
+			}
+			if h.unready {
+				c.Unready++
+			}
+		}
+		all.Clusters[cluster] = c
+	}
+	return all
+}
