@@ -25,16 +25,14 @@ func TestReportsWhatIsProved(t *testing.T) {
 		"ot301", "ot302", "ot402", "ot501", "ot601/a", "ot601/b", "ot701", "ot801")
 }
 
-func TestReportsPolicyInStrict(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, &vet.Options{Profiles: []string{"strict"}}),
-		"strict", "strict/clients", "strict/user", "suppress")
+// What a fix writes must compile, and is compared with the golden files.
+func TestReportsPolicyInStrictAndFixes(t *testing.T) {
+	opts := &vet.Options{Profiles: []string{"strict"}, Factories: []string{"fixes/..."}}
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), newAnalyzer(t, opts), "fixes", "suppress")
+	opts.Factories = nil
+	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, opts), "strict", "strict/clients", "strict/user")
 }
 
 func TestReportsAdviceWhenAsked(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, &vet.Options{Profiles: []string{"advice"}}), "advice")
-}
-
-func TestFixesCompileAndBringTheirImports(t *testing.T) {
-	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(),
-		newAnalyzer(t, &vet.Options{Profiles: []string{"strict"}, Factories: []string{"fixes/..."}, Disable: []string{"OT303"}}), "fixes")
 }
