@@ -23,12 +23,19 @@ const (
 	Reset // the connection broke before the response
 	Body  // the response's body was cut off, or the request's could not be read
 	Protocol
-	Outcomes // how many there are
+	TooLarge  // a gRPC message over a limit on its size
+	ProxyBusy // an HTTP 429 from a proxy, which gRPC reads as UNAVAILABLE
+	CodeOK    // the gRPC status codes, in their order: see OfCode
+	Outcomes  = CodeOK + codes
 )
 
 var outcomeNames = [Outcomes]string{
 	"1xx", "2xx", "3xx", "4xx", "5xx",
 	"busy", "closed", "timeout", "canceled", "connect", "tls", "dns", "reset", "body", "protocol",
+	"too_large", "proxy_busy",
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+	"UNAUTHENTICATED",
 }
 
 // String is the outcome as a label.
@@ -42,25 +49,59 @@ func OfStatus(code int) Outcome {
 	return Status1xx + Outcome(code/100-1)
 }
 
+// The numbers of gRPC's status codes that Failed knows. They are google.rpc.Code's;
+// the package of grpc-go would come into every binary that speaks HTTP only.
+const (
+	codeUnknown          = 2
+	codeDeadlineExceeded = 4
+	codeUnimplemented    = 12
+	codeInternal         = 13
+	codeUnavailable      = 14
+	codeDataLoss         = 15
+	codes                = 17 // how many there are
+)
+
+// OfCode is the outcome of a call that the other side ended with a gRPC status
+// code. Its label is in capitals, as the other side's words are: CANCELLED is
+// what it said, and canceled what the caller did.
+func OfCode(code uint32) Outcome {
+	if code >= codes {
+		code = codeUnknown
+	}
+	return CodeOK + Outcome(code)
+}
+
 // Failed says whether the upstream is to blame, as an error budget would count
 // it. Busy and Canceled are not its fault, and 4xx is the caller's.
 func (o Outcome) Failed() bool {
 	switch o {
-	case Status5xx, Timeout, Connect, TLS, DNS, Reset, Body, Protocol:
+	case Status5xx, Timeout, Connect, TLS, DNS, Reset, Body, Protocol,
+		CodeOK + codeUnknown, CodeOK + codeDeadlineExceeded, CodeOK + codeUnimplemented,
+		CodeOK + codeInternal, CodeOK + codeUnavailable, CodeOK + codeDataLoss:
 		return true
 	}
 	return false
 }
 
-// Method is an HTTP method as a label.
+// Method is an HTTP method, or a kind of gRPC method, as a label. The names of
+// gRPC methods are no closed set: a proxy passes on what it is sent.
 type Method uint8
 
 var methodNames = [...]string{
 	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch,
 	http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodConnect, "other",
+	"unary", "client_stream", "server_stream", "bidi_stream",
 }
 
-const methods = Method(len(methodNames))
+// Beside the methods of HTTP, which OfMethod returns.
+const (
+	otherMethod = Method(len(methodNames)) - 5 + Method(iota)
+	Unary
+	ClientStream
+	ServerStream
+	BidiStream
+	methods // how many there are
+)
 
 // String is the method as a label.
 func (m Method) String() string { return methodNames[m] }
@@ -71,12 +112,12 @@ func OfMethod(s string) Method {
 	if s == "" {
 		return 0
 	}
-	for i, name := range methodNames[:methods-1] {
+	for i, name := range methodNames[:otherMethod] {
 		if s == name {
 			return Method(i)
 		}
 	}
-	return methods - 1
+	return otherMethod
 }
 
 // Retry says why an attempt was repeated.
@@ -87,13 +128,14 @@ const (
 	RetryConnect Retry = iota // nothing was sent
 	RetryReset
 	RetryTimeout
-	RetryStatus // 502, 503, 504
-	RetryBusy   // 429 or RESOURCE_EXHAUSTED, on the other side's word
-	RetrySilent // by the transport itself
-	Retries     // how many there are
+	RetryStatus    // 502, 503, 504, or a gRPC status
+	RetryBusy      // 429 or RESOURCE_EXHAUSTED, on the other side's word
+	RetrySilent    // by the transport itself
+	RetryProxyBusy // 429 on a gRPC route, read as UNAVAILABLE
+	Retries        // how many there are
 )
 
-var retryNames = [Retries]string{"connect", "reset", "timeout", "status", "busy", "silent"}
+var retryNames = [Retries]string{"connect", "reset", "timeout", "status", "busy", "silent", "proxy_busy"}
 
 // String is the reason as a label.
 func (r Retry) String() string { return retryNames[r] }

@@ -129,7 +129,7 @@ func (m *meter) set(key callKey) attribute.Set {
 
 // methodAttribute is a method as the semantic conventions name it.
 func methodAttribute(m Method) string {
-	if m == methods-1 {
+	if m == otherMethod {
 		return string(httpconv.RequestMethodOther)
 	}
 	return m.String()
