@@ -8,9 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // newDoor is a door with a registry of its own.

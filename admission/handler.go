@@ -32,7 +32,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	}
 	waited, err := d.enter(ctx)
 	if err != nil {
-		d.turnAway(w, r, ctx, waited, err)
+		d.turnAway(ctx, w, r, waited, err)
 		return
 	}
 	if ctx != r.Context() {
@@ -64,7 +64,7 @@ func told(r *http.Request, now time.Time) (context.Context, context.CancelFunc) 
 }
 
 // turnAway answers a request that has no place.
-func (d *Door) turnAway(w http.ResponseWriter, r *http.Request, ctx context.Context, waited time.Duration, err error) {
+func (d *Door) turnAway(ctx context.Context, w http.ResponseWriter, r *http.Request, waited time.Duration, err error) {
 	method := telemetry.OfMethod(r.Method)
 	refusal, ok := errors.AsType[*gate.Refusal](err)
 	switch {

@@ -8,10 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/offtake-go/offtake/admission"
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/readiness"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestProbesAnswerWhileTheDoorIsFullAndWhileItDrains(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/offtake-go/offtake/capacity"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake/capacity"
 )
 
 func TestTheMetricsShowEachRequestByOutcome(t *testing.T) {

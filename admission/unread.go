@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -62,5 +63,5 @@ func (u *unread) read(within time.Duration) {
 		return
 	}
 	_, err := io.CopyN(io.Discard, u.body, unreadMost+1)
-	u.waiting = err != io.EOF
+	u.waiting = !errors.Is(err, io.EOF)
 }

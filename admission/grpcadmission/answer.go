@@ -76,13 +76,13 @@ func newStatus(code codes.Code, message string, details ...protoadapt.MessageV1)
 }
 
 // to is the status for an error of the door, and the trailer with it.
-func (a *answers) to(ctx context.Context, err error) (error, metadata.MD) {
+func (a *answers) to(ctx context.Context, err error) (metadata.MD, error) {
 	refusal, ok := errors.AsType[*offtake.Error](err)
 	switch {
 	case !ok:
-		return status.FromContextError(ctx.Err()).Err(), nil
+		return nil, status.FromContextError(ctx.Err()).Err()
 	case errors.Is(refusal, offtake.ErrClosed):
-		return a.draining, nil
+		return nil, a.draining
 	}
 	wait := refusal.RetryAfter
 	if wait == 0 {
@@ -91,7 +91,7 @@ func (a *answers) to(ctx context.Context, err error) (error, metadata.MD) {
 	i, _ := slices.BinarySearch(delays[:], wait)
 	i = min(i, len(delays)-1)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delays[i] {
-		return a.busy[i].err, a.hopeless
+		return a.hopeless, a.busy[i].err
 	}
-	return a.busy[i].err, a.busy[i].pushback
+	return a.busy[i].pushback, a.busy[i].err
 }

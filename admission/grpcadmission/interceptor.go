@@ -21,7 +21,7 @@ func (g *Guard) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	ctx = told(ctx)
 	place, err := g.door.Acquire(ctx)
 	if err != nil {
-		err, trailer := g.answer.to(ctx, err)
+		trailer, err := g.answer.to(ctx, err)
 		if trailer != nil {
 			_ = grpc.SetTrailer(ctx, trailer) // it fails only outside of a server
 		}
@@ -44,7 +44,7 @@ func (g *Guard) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 	ctx := told(ss.Context())
 	place, err := g.door.Acquire(ctx)
 	if err != nil {
-		err, trailer := g.answer.to(ctx, err)
+		trailer, err := g.answer.to(ctx, err)
 		ss.SetTrailer(trailer)
 		return err
 	}
