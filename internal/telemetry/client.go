@@ -27,11 +27,13 @@ type Client struct {
 	queueWait   prometheus.Histogram
 	connectWait prometheus.Histogram
 	headers     prometheus.Histogram
+	body        prometheus.Histogram
 	dial        prometheus.Histogram
 	duration    *durations
 	attempts    [Outcomes]atomic.Uint64
 	retries     [Retries]atomic.Uint64
 	dials       [Outcomes]atomic.Uint64
+	leaks       atomic.Uint64
 	read        clientDescs
 }
 
@@ -39,6 +41,7 @@ var (
 	clientQueueWait   = definition{name: "offtake_client_queue_wait_seconds", help: "Wait of a call for a place; 0 for one that did not wait."}
 	clientConnectWait = definition{name: "offtake_client_connect_wait_seconds", help: "Wait of an attempt for its connection, dial and TLS included; 0 for a reused one."}
 	clientHeaderWait  = definition{name: "offtake_client_header_wait_seconds", help: "Wait of an attempt for the headers of its response, from its connection on."}
+	clientBodyTime    = definition{name: "offtake_client_body_seconds", help: "Time from the headers of a response to the end of its body, as the caller read it; absent without a body."}
 	clientDuration    = definition{name: "offtake_client_request_duration_seconds", help: "Whole call, from its start to the end of its body.", labels: []string{"method", "outcome"}}
 	clientDialSeconds = definition{name: "offtake_client_dial_seconds", help: "One dial with its TLS handshake, whoever used the connection."}
 
@@ -51,13 +54,16 @@ var (
 	clientAttempts    = definition{"offtake_client_attempts_total", "Requests sent, retries included.", prometheus.CounterValue, []string{"outcome"}}
 	clientRetries     = definition{"offtake_client_retries_total", "Attempts after the first, by why the one before was not enough.", prometheus.CounterValue, []string{"reason"}}
 	clientDials       = definition{"offtake_client_dials_total", "Dials that ended.", prometheus.CounterValue, []string{"outcome"}}
-	clientConnections = definition{"offtake_client_connections", "Open connections.", prometheus.GaugeValue, []string{"state"}}
+	clientConnections = definition{"offtake_client_connections", "Open connections; an upgraded one belongs to its caller.", prometheus.GaugeValue, []string{"state"}}
+	clientLimited     = definition{"offtake_client_limited_total", "Calls cut short by a limit other than the gate's: a retry not sent for want of budget, a body too long; observed ones were let pass.", prometheus.CounterValue, []string{"limit", "observed"}}
+	clientLeaks       = definition{"offtake_client_leaked_bodies_total", "Response bodies that nobody read to the end or closed; a deadline had to.", prometheus.CounterValue, nil}
 )
 
 // clientDescs are the metrics read at each scrape.
 type clientDescs struct {
 	inFlight, queueLength, places, required, balance *prometheus.Desc
 	refused, attempts, retries, dials, connections   *prometheus.Desc
+	limited, leaks                                   *prometheus.Desc
 }
 
 // NewClient registers the metrics of an upstream. A second client with the same
@@ -69,12 +75,14 @@ func NewClient(config ClientConfig) (*Client, error) {
 		queueWait:   prometheus.NewHistogram(histogram(clientQueueWait, labels)),
 		connectWait: prometheus.NewHistogram(histogram(clientConnectWait, labels)),
 		headers:     prometheus.NewHistogram(histogram(clientHeaderWait, labels)),
+		body:        prometheus.NewHistogram(histogram(clientBodyTime, labels)),
 		dial:        prometheus.NewHistogram(histogram(clientDialSeconds, labels)),
 		duration:    newDurations(clientDuration, labels),
 		read: clientDescs{
 			clientInFlight.desc(labels), clientQueueLength.desc(labels), clientPlaces.desc(labels),
 			clientRequired.desc(labels), clientBalance.desc(labels), clientRefused.desc(labels),
 			clientAttempts.desc(labels), clientRetries.desc(labels), clientDials.desc(labels), clientConnections.desc(labels),
+			clientLimited.desc(labels), clientLeaks.desc(labels),
 		},
 	}
 	var err error
@@ -108,6 +116,15 @@ func (c *Client) ConnectWait(d time.Duration) { c.connectWait.Observe(d.Seconds(
 // had its connection.
 func (c *Client) Headers(d time.Duration) { c.headers.Observe(d.Seconds()) }
 
+// Body records how long a body took, from its headers on, to be read or closed.
+func (c *Client) Body(d time.Duration) { c.body.Observe(d.Seconds()) }
+
+// Leaked counts a body that nobody read to its end or closed.
+func (c *Client) Leaked() { c.leaks.Add(1) }
+
+// Leaks is how many were.
+func (c *Client) Leaks() uint64 { return c.leaks.Load() }
+
 // SilentRetry counts a repetition by the transport.
 func (c *Client) SilentRetry() { c.retries[RetrySilent].Add(1) }
 
@@ -137,13 +154,13 @@ type clientCollector Client
 
 // Describe implements prometheus.Collector.
 func (c *clientCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.dial, c.duration.vec} {
+	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.body, c.dial, c.duration.vec} {
 		h.Describe(out)
 	}
 	r := c.read
 	for _, d := range []*prometheus.Desc{
 		r.inFlight, r.queueLength, r.places, r.required, r.balance,
-		r.refused, r.attempts, r.retries, r.dials, r.connections,
+		r.refused, r.attempts, r.retries, r.dials, r.connections, r.limited, r.leaks,
 	} {
 		out <- d
 	}
@@ -151,7 +168,7 @@ func (c *clientCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *clientCollector) Collect(out chan<- prometheus.Metric) {
-	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.dial, c.duration.vec} {
+	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.body, c.dial, c.duration.vec} {
 		h.Collect(out)
 	}
 	s, r := c.config.State(), c.read
@@ -165,7 +182,15 @@ func (c *clientCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(r.balance, s.RetryBalance)
 	gauge(r.connections, float64(s.Idle), "idle")
 	gauge(r.connections, float64(s.Active), "active")
+	counter(out, r.leaks, c.leaks.Load())
+	if s.Upgraded > 0 {
+		gauge(r.connections, float64(s.Upgraded), "upgraded")
+	}
 	collectRefusals(out, r.refused, s.Refusals)
+	for _, l := range s.Limited {
+		counterIfAny(out, r.limited, l.Refused, l.Reason, "false")
+		counterIfAny(out, r.limited, l.Observed, l.Reason, "true")
+	}
 	for i := range c.retries {
 		counter(out, r.retries, c.retries[i].Load(), Retry(i).String())
 	}
