@@ -6,47 +6,51 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/offtake-go/offtake/internal/gate"
-	"github.com/offtake-go/offtake/internal/incoming"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
-// attempt is one request sent, from the wait for its place to the end of its
+// attempt is one request sent, from the moment it has its place to the end of its
 // body. It is three things at once, to be one heap object: the context of the
 // request, the trace that sees its connection, and the body of the response.
 //
 // It is tempting to keep finished attempts in a pool. But a dial that was started
 // for one goes on when it is over, and reads the trace and the context later.
+//
+// All times are durations since the call began.
 type attempt struct {
 	context.Context // a child of the call's; embedded, so that the standard library knows its own
 	cancel          context.CancelCauseFunc
 	call            *call
 	request         *http.Request // ours
-	trace           httptrace.ClientTrace
-	connections     int // how many this attempt was given: more than one are silent retries
 	ownsHeader      bool
 
-	entered   time.Time // has its place since
-	connected time.Time
-	progress  atomic.Int64 // of the body: nanoseconds after the call's start
-	reading   atomic.Bool  // a Read is under way
-	read      int64        // bytes of the body
-	length    int64        // of the body, -1 if unknown
-	http2     bool
+	trace httptrace.ClientTrace
+	users *httptrace.ClientTrace // nil for none
 
-	mu      sync.Mutex
-	phase   phase
-	due     time.Time // when the timer has something to say
-	cause   error     // what this client ended the attempt with, if it did
-	timer   *timer
-	body    io.ReadCloser
-	final   bool // its response went to the caller
-	outcome telemetry.Outcome
+	entered  time.Duration // has its place since
+	received time.Duration // had the headers
+	progress atomic.Int64  // of the body
+	reading  atomic.Bool   // a Read is under way
+	read     int64         // bytes of the body
+	length   int64         // of the body, -1 if unknown
+	http2    bool
+	code     int
+
+	mu          sync.Mutex
+	connections int           // how many this attempt was given: more than one are silent retries
+	conn        *conn         // nil if unknown
+	connected   time.Duration // has it since; before that, waits for it since
+	phase       phase
+	due         time.Duration // when the timer has something to say
+	cause       error         // what this client ended the attempt with, if it did
+	timer       *timer
+	body        io.ReadCloser
+	final       bool // its response went to the caller
+	outcome     telemetry.Outcome
 }
 
 type phase uint8
@@ -58,131 +62,92 @@ const (
 	ended
 )
 
-// send waits for a place and sends the request. An attempt without error is
+// errPanic is how an attempt ends that somebody else's code panicked in. The
+// panic goes on; only the place comes back.
+var errPanic = errors.New("httpclient: panic in a transport, a trace or a body")
+
+// send sends the request of an attempt that has its place. One without error is
 // over when its body is.
-func (a *attempt) send(l *call) (*http.Response, error) {
+func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err error) {
 	a.call = l
 	c := l.core
-	began := l.start
-	if l.attempts > 1 {
-		began = time.Now()
+	if waited > 0 || l.attempts > 1 {
+		a.entered = l.now()
 	}
-	waited, err := c.gate.EnterBy(l.ctx, l.deadline)
-	if err != nil {
-		closeBody(l.request)
-		return nil, a.refused(began, waited, err)
-	}
-	c.telemetry.QueueWait(l.ctx, waited)
-	a.entered = began.Add(waited)
 	a.connected = a.entered
+	c.telemetry.QueueWait(l.ctx, waited)
 	a.Context, a.cancel = context.WithCancelCause(l.ctx)
-	if err := a.prepare(); err != nil {
-		a.end(telemetry.Body)
+	err = errPanic
+	defer func() {
+		if err != nil {
+			a.fail(err)
+		}
+	}()
+	l.eventAttempt(waited)
+	if err = a.prepare(); err != nil {
 		return nil, err
 	}
-	a.due = a.entered.Add(l.plan.Attempt)
-	if l.deadline.Before(a.due) {
-		a.due = l.deadline
-	}
-	a.timer = c.startTimer(a, a.due.Sub(a.entered))
-	resp, err := c.engine.RoundTrip(a.request)
+	a.due = min(a.entered+l.plan.Attempt, l.plan.Deadline)
+	a.timer = c.startTimer(a, a.due-a.entered)
+	err = errPanic
+	resp, err = c.engine.RoundTrip(a.request)
 	if err != nil {
 		err = a.reason(err)
-		a.end(outcomeOf(err, l.ctx))
 		return nil, err
 	}
-	return a.receive(resp)
-}
-
-// refused records why there was no place.
-func (a *attempt) refused(began time.Time, waited time.Duration, err error) error {
-	c := a.call.core
-	if waited > 0 {
-		c.telemetry.QueueWait(a.call.ctx, waited)
-	}
-	a.phase = ended
-	refusal, ok := errors.AsType[*gate.Refusal](err)
-	if !ok {
-		return err // the caller's own cause
-	}
-	if refusal.Reason != gate.Closed {
-		c.flow.Refused(began)
-	}
-	return c.gate.Explain(c.name, waited, refusal)
-}
-
-// prepare makes the request of this attempt: the caller's, with our context. Its
-// header is copied only if something is added to it.
-func (a *attempt) prepare() error {
-	l := a.call
-	a.watch()
-	a.request = l.request.WithContext(a)
-	a.request.URL = l.url
-	if l.attempts > 1 {
-		if err := a.rewind(); err != nil {
-			return err
-		}
-		a.header().Set(incoming.AttemptHeader, strconv.Itoa(l.attempts))
-	}
-	if hasBody(a.request) && l.core.dialer.retiring.Load() {
-		a.header()
-	}
-	l.core.inject(a)
-	return nil
-}
-
-// rewind gives a repeated attempt its body from the start.
-func (a *attempt) rewind() error {
-	if !hasBody(a.request) {
-		return nil
-	}
-	body, err := a.request.GetBody()
+	err = a.receive(resp)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.request.Body = body
-	return nil
+	return resp, nil
 }
 
-// header is the request's own header, to write to.
-func (a *attempt) header() http.Header {
-	if !a.ownsHeader {
-		a.ownsHeader = true
-		if a.request.Header = a.request.Header.Clone(); a.request.Header == nil {
-			a.request.Header = make(http.Header)
-		}
+// fail ends an attempt that got no response. Its last wait counts, though it was
+// in vain: a histogram of waits that ended well would show the least when
+// upstreams are at their worst.
+func (a *attempt) fail(err error) {
+	wait := a.call.now() - a.connected
+	if a.connections == 0 {
+		a.call.core.telemetry.ConnectWait(wait)
+	} else {
+		a.call.core.telemetry.Headers(wait)
 	}
-	return a.request.Header
+	a.end(outcomeOf(err, a.call.ctx))
 }
-
-func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
 // receive takes the response over. Without a body the attempt is over.
-func (a *attempt) receive(resp *http.Response) (*http.Response, error) {
-	resp.Request = a.call.request
-	now := time.Now()
-	a.call.core.telemetry.Headers(now.Sub(a.connected))
+func (a *attempt) receive(resp *http.Response) error {
+	l := a.call
+	now := l.now()
 	a.mu.Lock()
 	if cause := a.cause; cause != nil { // the timer was faster
 		a.mu.Unlock()
 		resp.Body.Close()
-		a.end(outcomeOf(cause, a.call.ctx))
-		return nil, cause
+		return cause
 	}
-	if bodiless(resp) {
-		a.mu.Unlock()
-		a.end(telemetry.OfStatus(resp.StatusCode))
-		return resp, nil
+	a.code, a.outcome, a.received = resp.StatusCode, telemetry.OfStatus(resp.StatusCode), now
+	bodiless := bodiless(resp)
+	if !bodiless {
+		a.phase = receiving
+		a.body, a.length, a.http2 = resp.Body, resp.ContentLength, resp.ProtoMajor == 2
+		a.progress.Store(int64(now))
+		if due := a.bodyDue(); due < a.due { // a later one is found when the timer fires
+			a.due = due
+			a.timer.reset(due - now)
+		}
 	}
-	a.phase = receiving
-	a.outcome = telemetry.OfStatus(resp.StatusCode)
-	a.body, a.length, a.http2 = resp.Body, resp.ContentLength, resp.ProtoMajor == 2
-	a.progress.Store(int64(now.Sub(a.call.start)))
-	a.due = a.bodyDue()
-	a.timer.reset(a.due.Sub(now))
 	a.mu.Unlock()
+	l.core.telemetry.Headers(now - a.connected)
+	resp.Request = l.request
+	if bodiless {
+		if c := a.conn; c != nil && resp.StatusCode == http.StatusSwitchingProtocols {
+			c.upgrade()
+		}
+		a.finish()
+		return nil
+	}
 	resp.Body = a
-	return resp, nil
+	return nil
 }
 
 // bodiless says that nothing is left to wait for. The body of a 101 is the
@@ -207,7 +172,7 @@ func (a *attempt) reason(err error) error {
 	if a.call.ctx.Err() != nil {
 		return context.Cause(a.call.ctx)
 	}
-	return err
+	return a.call.core.typed(err)
 }
 
 // stop ends the attempt from our side, for the given cause.
@@ -220,32 +185,51 @@ func (a *attempt) stop(cause error) {
 	a.cancel(cause)
 }
 
-// end gives the place back and records the attempt, once.
+// finish ends an attempt whose response is as whole as the caller wants it.
+func (a *attempt) finish() {
+	a.mu.Lock()
+	a.endLocked(a.outcome)
+}
+
+// end ends an attempt that failed.
 func (a *attempt) end(o telemetry.Outcome) {
 	a.mu.Lock()
+	a.endLocked(o)
+}
+
+// endLocked gives the place back and records the attempt, once. It unlocks.
+func (a *attempt) endLocked(o telemetry.Outcome) {
 	if a.phase == ended {
 		a.mu.Unlock()
 		return
 	}
-	a.phase = ended
-	a.outcome = o
+	hadBody := a.phase != sending
+	a.phase, a.outcome = ended, o
 	final, timer := a.final, a.timer
 	a.mu.Unlock()
 
-	c := a.call.core
+	l := a.call
+	c := l.core
 	if timer != nil {
 		c.stopTimer(timer)
 	}
 	a.cancel(nil)
 	c.gate.Leave()
-	now := time.Now()
-	c.flow.Held(now, now.Sub(a.entered))
+	if c.dialer.wanting.Load() > 0 {
+		c.dialer.makeRoom()
+	}
+	since := l.now()
+	now := l.start.Add(since)
+	c.flow.Held(now, since-a.entered)
 	c.telemetry.Attempt(o)
-	if !o.Failed() {
+	if hadBody {
+		c.telemetry.Body(since - a.received)
+	}
+	if o < telemetry.Status5xx && a.code != http.StatusTooManyRequests {
 		c.budget.Success(now)
 	}
 	if final {
-		a.call.end(o)
+		l.end(o, since)
 	}
 }
 

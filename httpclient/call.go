@@ -2,7 +2,7 @@ package httpclient
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/gate"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -23,9 +24,8 @@ type call struct {
 	url      *url.URL        // where to send it
 	ctx      context.Context // the caller's, with the span
 	span     trace.Span      // nil without anybody to see it
-	start    time.Time
-	deadline time.Time
-	stream   bool // the deadline ends with the headers
+	start    time.Time       // all other times of a call are durations since then
+	stream   bool            // the deadline ends with the headers
 	method   telemetry.Method
 	attempts int
 	code     int   // of the response that is returned
@@ -35,55 +35,99 @@ type call struct {
 }
 
 // RoundTrip implements http.RoundTripper: one call, with its queueing, attempts
-// and body.
+// and body. The gate is asked before anything is allocated: to say no must cost
+// next to nothing, or there would be no help in it.
 func (c *core) RoundTrip(req *http.Request) (*http.Response, error) {
+	start := time.Now()
 	to, err := c.target.resolve(req.URL)
 	if err != nil {
 		closeBody(req)
 		return nil, err
 	}
-	l := &call{
-		core:    c,
-		plan:    c.plan.Load(),
-		request: req,
-		url:     to,
-		start:   time.Now(),
-		method:  telemetry.OfMethod(req.Method),
-		stream:  isStream(req.Context()),
+	plan, method := c.plan.Load(), telemetry.OfMethod(req.Method)
+	ctx, span := c.tracer.Start(req.Context(), method.String())
+	waited, err := c.gate.EnterBy(ctx, start.Add(plan.Deadline))
+	if err != nil {
+		closeBody(req)
+		err = c.refused(ctx, start, waited, err)
+		o := outcomeOf(err, ctx)
+		c.telemetry.Call(ctx, method, 0, o, time.Since(start))
+		if span != nil {
+			l := &call{core: c, request: req, url: to, span: span, method: method}
+			l.eventRefused(waited, err)
+			l.endSpan(o)
+		}
+		return nil, err
 	}
-	l.deadline = l.start.Add(l.plan.Deadline)
-	l.ctx, l.span = c.tracer.Start(req.Context(), l.method.String())
-	return l.run()
+	l := &call{
+		core: c, plan: plan, request: req, url: to, ctx: ctx, span: span,
+		start: start, method: method, stream: isStream(ctx),
+	}
+	return l.run(waited)
 }
 
-// run sends attempts until one is good enough, or nothing more may be tried.
-func (l *call) run() (*http.Response, error) {
+// run sends attempts until one is good enough, or nothing more may be tried. It
+// begins with a place.
+func (l *call) run(waited time.Duration) (*http.Response, error) {
 	a := &l.first
 	for {
 		l.attempts++
-		resp, err := a.send(l)
-		pause, again := l.again(a, resp, err)
+		resp, err := a.send(l, waited)
+		pause, again := l.again(resp, err)
 		if !again {
 			return l.settle(a, resp, err)
 		}
-		l.earlier = a.discard(resp, err)
+		l.earlier = discard(resp, err)
 		if err := l.sleep(pause); err != nil {
+			return l.settle(nil, nil, err)
+		}
+		if waited, err = l.enter(); err != nil {
 			return l.settle(nil, nil, err)
 		}
 		a = new(attempt)
 	}
 }
 
+// enter waits for a place for another attempt. The one before gave its own back:
+// a call that pauses must not keep others out.
+func (l *call) enter() (time.Duration, error) {
+	began := time.Now()
+	waited, err := l.core.gate.EnterBy(l.ctx, l.start.Add(l.plan.Deadline))
+	if err != nil {
+		err = l.core.refused(l.ctx, began, waited, err)
+		l.eventRefused(waited, err)
+	}
+	return waited, err
+}
+
+// refused records why there was no place, and returns it as the caller sees it.
+func (c *core) refused(ctx context.Context, began time.Time, waited time.Duration, err error) error {
+	if waited > 0 {
+		c.telemetry.QueueWait(ctx, waited)
+	}
+	refusal, ok := errors.AsType[*gate.Refusal](err)
+	if !ok {
+		return err // the caller's own cause
+	}
+	if refusal.Reason != gate.Closed {
+		c.flow.Refused(began)
+	}
+	return c.gate.Explain(c.name, waited, refusal)
+}
+
 // settle returns the outcome of the last attempt to the caller. The call itself
 // ends with the body; a is nil if it ended between two attempts.
 func (l *call) settle(a *attempt, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
-		l.end(outcomeOf(err, l.ctx))
+		l.end(outcomeOf(err, l.ctx), l.now())
 		return nil, l.explain(err)
 	}
 	l.code = resp.StatusCode
+	if l.earlier != nil {
+		l.remember(resp)
+	}
 	if o, over := a.settle(); over {
-		l.end(o)
+		l.end(o, l.now())
 	}
 	return resp, nil
 }
@@ -94,14 +138,17 @@ func (l *call) explain(err error) error {
 	case l.earlier != nil:
 		return &RetryError{Attempts: l.attempts, Err: err, Earlier: l.earlier}
 	case l.oneShot:
-		return fmt.Errorf("%w (not sent again: the body can be read only once; set Request.GetBody)", err)
+		return &OneShotError{err}
 	}
 	return err
 }
 
+// now is the time since the call began. It reads half of what time.Now does.
+func (l *call) now() time.Duration { return time.Since(l.start) }
+
 // end records the call, once its body is done or it has failed.
-func (l *call) end(o telemetry.Outcome) {
-	l.core.telemetry.Call(l.ctx, l.method, l.code, o, time.Since(l.start))
+func (l *call) end(o telemetry.Outcome, now time.Duration) {
+	l.core.telemetry.Call(l.ctx, l.method, l.code, o, now)
 	if l.span != nil {
 		l.endSpan(o)
 	}

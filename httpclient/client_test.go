@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/offtake-go/offtake"
@@ -67,12 +68,15 @@ func TestACallWaitsForAPlaceAndIsRefusedWhenTheWaitIsOver(t *testing.T) {
 
 func TestAPlaceIsHeldUntilTheBodyEnds(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *http.Response, context.CancelFunc){
-		"read to its end":        func(t *testing.T, r *http.Response, _ context.CancelFunc) { io.ReadAll(r.Body) },
-		"closed":                 func(t *testing.T, r *http.Response, _ context.CancelFunc) { r.Body.Close() },
-		"closed twice":           func(t *testing.T, r *http.Response, _ context.CancelFunc) { r.Body.Close(); r.Body.Close() },
-		"closed after its end":   func(t *testing.T, r *http.Response, _ context.CancelFunc) { read(t, r) },
-		"cancelled and read":     func(t *testing.T, r *http.Response, cancel context.CancelFunc) { cancel(); io.ReadAll(r.Body) },
-		"leaked, until Deadline": func(t *testing.T, r *http.Response, _ context.CancelFunc) { <-time.After(2 * time.Second) },
+		"read to its end":      func(t *testing.T, r *http.Response, _ context.CancelFunc) { io.ReadAll(r.Body) },
+		"closed":               func(t *testing.T, r *http.Response, _ context.CancelFunc) { r.Body.Close() },
+		"closed twice":         func(t *testing.T, r *http.Response, _ context.CancelFunc) { r.Body.Close(); r.Body.Close() },
+		"closed after its end": func(t *testing.T, r *http.Response, _ context.CancelFunc) { read(t, r) },
+		"cancelled and read":   func(t *testing.T, r *http.Response, cancel context.CancelFunc) { cancel(); io.ReadAll(r.Body) },
+		"leaked, until Deadline": func(t *testing.T, r *http.Response, _ context.CancelFunc) {
+			<-time.After(2 * time.Second)
+			synctest.Wait()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := capacity.Plan{InFlight: 1, Deadline: 2 * time.Second, Attempt: time.Second, Attempts: capacity.NoRetry}
@@ -221,9 +225,7 @@ func TestWarmDialsWhatTheFirstBurstNeeds(t *testing.T) {
 		if err := c.Warm(t.Context()); err != nil {
 			t.Fatalf("Warm() = %v, want nil", err)
 		}
-		if got := dials(); got != 10 {
-			t.Errorf("secure %v: connections after Warm = %d, want 10", secure, got)
-		}
+		eventually(t, "10 connections after Warm", func() bool { return dials() == 10 })
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {

@@ -11,10 +11,17 @@ import (
 // conn is a connection of the pool, below TLS.
 type conn struct {
 	net.Conn
-	dialer *dialer
-	born   time.Time
-	retire time.Time // no request should begin on it after this
-	closed atomic.Bool
+	dialer  *dialer
+	address string
+	http2   bool
+	born    time.Time
+	retire  time.Time // no request should begin on it after this
+
+	closed    atomic.Bool
+	slot      atomic.Bool // given back
+	upgraded  atomic.Bool
+	heard     atomic.Int64 // HTTP/2 alone: when bytes last came, in nanoseconds after born
+	suspected atomic.Bool  // HTTP/2 alone: see suspect
 }
 
 // ourConn finds our connection in what the transport has. It is nil for one that
@@ -27,14 +34,55 @@ func ourConn(c net.Conn) *conn {
 	return ours
 }
 
-func (c *conn) old() bool { return time.Now().After(c.retire) }
+func (c *conn) old(now time.Time) bool { return now.After(c.retire) }
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.http2 && n > 0 {
+		c.heard.Store(int64(time.Since(c.born)))
+	}
+	return n, err
+}
+
+// suspect takes note of an attempt that ran out of time on the connection. If
+// not one byte came over it since the attempt had it, for whatever stream, then
+// the peer is likely gone: with HTTP/1.1 the connection would be closed, and
+// with HTTP/2 it must at least not be given to anybody else. The pings find it
+// out for sure, but after longer than most calls may last.
+func (c *conn) suspect(since time.Time) {
+	if c.http2 && time.Duration(c.heard.Load()) < since.Sub(c.born) {
+		c.suspected.Store(true)
+	}
+}
+
+// upgrade gives the connection to its user, who speaks something else on it for
+// as long as they like: it no longer counts against the plan's connections.
+func (c *conn) upgrade() {
+	if c.upgraded.CompareAndSwap(false, true) {
+		c.dialer.upgraded.Add(1)
+		c.leaveSlot()
+	}
+}
+
+// leaveSlot makes room for another connection, once.
+func (c *conn) leaveSlot() {
+	if c.slot.CompareAndSwap(false, true) {
+		c.dialer.slots.Leave()
+	}
+}
 
 // Close implements net.Conn. Closing twice counts once.
 func (c *conn) Close() error {
+	err := c.Conn.Close()
 	if c.closed.CompareAndSwap(false, true) {
+		if c.upgraded.Load() {
+			c.dialer.upgraded.Add(-1)
+		}
+		c.leaveSlot()
 		c.dialer.gone(c)
 	}
-	return c.Conn.Close()
+	return err
 }
 
 // CloseWrite ends the sending side, which a user of an upgraded connection may

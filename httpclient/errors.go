@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
 // Phase is the part of a call that ran out of time.
@@ -11,6 +13,7 @@ type Phase string
 
 // The bounds of a call.
 const (
+	PhaseConnect  Phase = "connect"   // no connection within Plan.Attempt; nothing was sent
 	PhaseAttempt  Phase = "attempt"   // no response headers within Plan.Attempt
 	PhaseDeadline Phase = "deadline"  // the whole call, within Plan.Deadline
 	PhaseBodyIdle Phase = "body idle" // no progress of the body within Plan.BodyIdle
@@ -27,11 +30,14 @@ type TimeoutError struct {
 	// Unread says that the response was there and nobody read it: the caller is
 	// slow, or has leaked the body.
 	Unread bool
+
+	outcome telemetry.Outcome // what the wait was for, if not a response; 0 for that
 }
 
 // Error names the bound and its length.
 func (e *TimeoutError) Error() string {
 	what := map[Phase]string{
+		PhaseConnect:  "no connection within Plan.Attempt",
 		PhaseAttempt:  "no response within Plan.Attempt",
 		PhaseDeadline: "not done within Plan.Deadline",
 		PhaseBodyIdle: "body without progress for Plan.BodyIdle",
@@ -87,6 +93,22 @@ func (e *BodyLimitError) Error() string {
 	return fmt.Sprintf("httpclient: %s: response body of more than %d bytes (Options.MaxBody)", e.Upstream, e.Limit)
 }
 
+// HeaderLimitError says that the headers of a response are longer than
+// Options.MaxHeader. It wraps the error of net/http.
+type HeaderLimitError struct {
+	Upstream string
+	Limit    int64
+	Err      error
+}
+
+// Error names the limit.
+func (e *HeaderLimitError) Error() string {
+	return fmt.Sprintf("httpclient: %s: response headers of more than %d bytes (Options.MaxHeader)", e.Upstream, e.Limit)
+}
+
+// Unwrap returns the error of net/http.
+func (e *HeaderLimitError) Unwrap() error { return e.Err }
+
 // StatusError is a response that was retried, as the earlier cause in a
 // [*RetryError]. A response that is returned is never turned into one.
 type StatusError struct {
@@ -95,6 +117,24 @@ type StatusError struct {
 
 // Error names the code.
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d", e.Code) }
+
+// OneShotError says that a call failed which might have been sent again, if its
+// body could be read again: set Request.GetBody, as http.NewRequest does for
+// bytes and strings. It wraps what the one attempt ended with.
+type OneShotError struct {
+	Err error
+}
+
+// Error names both.
+func (e *OneShotError) Error() string {
+	return fmt.Sprintf("%v (not sent again: the body can be read only once; set Request.GetBody)", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *OneShotError) Unwrap() error { return e.Err }
+
+// Timeout says whether the attempt ran out of time, for url.Error.
+func (e *OneShotError) Timeout() bool { return timedOut(e.Err) }
 
 // RetryError says that a call was sent more than once and still failed.
 // errors.Is and As find both the last error and what the attempt before it ended
@@ -114,7 +154,9 @@ func (e *RetryError) Error() string {
 func (e *RetryError) Unwrap() []error { return []error{e.Err, e.Earlier} }
 
 // Timeout says whether the last attempt ran out of time, for url.Error.
-func (e *RetryError) Timeout() bool {
-	t, ok := e.Err.(interface{ Timeout() bool })
+func (e *RetryError) Timeout() bool { return timedOut(e.Err) }
+
+func timedOut(err error) bool {
+	t, ok := err.(interface{ Timeout() bool })
 	return ok && t.Timeout()
 }

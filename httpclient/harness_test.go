@@ -124,3 +124,15 @@ func counted(t *testing.T, plan capacity.Plan, secure bool, handler http.Handler
 }
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
+
+// eventually waits for what another goroutine is about to do.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for patience := time.After(10 * time.Second); !done(); {
+		select {
+		case <-patience:
+			t.Fatalf("never came: %s", what)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}

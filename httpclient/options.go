@@ -35,8 +35,10 @@ type Options struct {
 
 	// Base lends its settings: TLS (roots, client certificates), Proxy, headers for
 	// CONNECT, and DialContext, if set, in place of the client's own connect. It is
-	// copied, never used itself. The default has no proxy: set
-	// Base.Proxy to http.ProxyFromEnvironment, which reads the environment once.
+	// copied, never used itself. So are its pings and write timeout for HTTP/2, in
+	// place of 30 s, 10 s and 10 s. The default has no proxy: set Base.Proxy to
+	// http.ProxyFromEnvironment, which reads the environment once. A DialContext
+	// must heed its context: Close waits for it.
 	Base *http.Transport
 
 	// Wrap, if set, is called once with the transport that sends attempts; what it
@@ -80,8 +82,9 @@ type Options struct {
 	MaxAge time.Duration
 
 	// WarmPath is requested with GET on each connection that Warm opens, so that
-	// the upstream itself is warm too; it must be cheap and safe. By default Warm
-	// dials, with TLS, and sends nothing.
+	// the upstream itself is warm too; it must be cheap and safe, and answer below
+	// 400. "*" sends OPTIONS *, which asks for nothing in particular, and takes any
+	// answer. By default Warm dials, with TLS, and sends nothing.
 	WarmPath string
 
 	// Observe starts the gate in observe mode: every decision is made and counted,
@@ -123,7 +126,7 @@ func (o *Options) resolve() (Options, error) {
 	if r.MaxBody != NoLimit {
 		errs = append(errs, size("MaxBody", &r.MaxBody, defaultMaxBody))
 	}
-	if r.WarmPath != "" && r.WarmPath[0] != '/' {
+	if r.WarmPath != "" && r.WarmPath != "*" && r.WarmPath[0] != '/' {
 		errs = append(errs, fmt.Errorf("Options.WarmPath: %q does not start with a slash; %q would do", r.WarmPath, "/"+r.WarmPath))
 	}
 	errs = append(errs, r.resolveProtocols(), checkBase(r.Base))

@@ -25,7 +25,10 @@ func outcomeOf(err error, caller context.Context) telemetry.Outcome {
 	case caller.Err() != nil:
 		return telemetry.Canceled
 	}
-	if _, ok := errors.AsType[*TimeoutError](err); ok {
+	if timeout, ok := errors.AsType[*TimeoutError](err); ok {
+		if timeout.outcome != 0 {
+			return timeout.outcome
+		}
 		return telemetry.Timeout
 	}
 	if dial, ok := errors.AsType[*dialError](err); ok {
@@ -43,11 +46,20 @@ func outcomeOfConnection(err error) telemetry.Outcome {
 	if isTLS(err) {
 		return telemetry.TLS
 	}
+	if _, ok := errors.AsType[*brokenError](err); ok {
+		return telemetry.Reset
+	}
+	if _, ok := errors.AsType[streamError](err); ok {
+		return telemetry.Reset
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errSilentRetries) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) {
 		return telemetry.Reset
 	}
 	if _, ok := errors.AsType[*BodyLimitError](err); ok {
+		return telemetry.Body
+	}
+	if _, ok := errors.AsType[*bodyError](err); ok {
 		return telemetry.Body
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {
@@ -66,3 +78,8 @@ func isTLS(err error) bool {
 	_, ok := errors.AsType[tls.AlertError](err)
 	return ok
 }
+
+// bodyError is a request's body that could not be had again.
+type bodyError struct{ error }
+
+func (e *bodyError) Unwrap() error { return e.error }

@@ -54,6 +54,8 @@ func (d *dialer) addresses(ctx context.Context, host string) ([]netip.Addr, erro
 	if at, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{at}, nil
 	}
+	d.looking.Add(1)
+	defer d.looking.Add(-1)
 	addresses, err := d.lookup(ctx, "ip", host)
 	if err == nil && len(addresses) == 0 {
 		err = &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
@@ -68,20 +70,3 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interv
 // unacknowledged is the same bound for a peer that is dead with data on its way
 // to it: keep-alives do not run then.
 const unacknowledged = 30 * time.Second
-
-// asDialError keeps a phase that is known already.
-func asDialError(phase telemetry.Outcome, err error) *dialError {
-	if known, ok := errors.AsType[*dialError](err); ok {
-		return known
-	}
-	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		phase = telemetry.DNS
-	}
-	return &dialError{phase, err}
-}
-
-// temporary says whether a failed look-up may go better the next time.
-func temporary(err error) bool {
-	dns, ok := errors.AsType[*net.DNSError](err)
-	return ok && (dns.IsTemporary || dns.IsTimeout)
-}

@@ -17,7 +17,7 @@ const longestRetryAfter = 10 * time.Second
 
 // again decides whether the call is sent once more, and after what pause. The
 // budget is asked last, so that it is spent only on what is then done.
-func (l *call) again(a *attempt, resp *http.Response, err error) (time.Duration, bool) {
+func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 	why, safe, ok := l.retryable(resp, err)
 	if !ok || l.attempts >= l.plan.Attempts {
 		return 0, false
@@ -34,17 +34,33 @@ func (l *call) again(a *attempt, resp *http.Response, err error) (time.Duration,
 		return 0, false
 	}
 	now := time.Now()
-	if now.Add(pause + l.leastUseful()).After(l.deadline) {
-		return 0, false
-	}
-	if d, ok := l.ctx.Deadline(); ok && now.Add(pause+l.leastUseful()).After(d) {
-		return 0, false
-	}
-	if !l.core.budget.Take(now) {
+	if until := now.Add(pause + l.leastUseful()); !l.lastsUntil(until) || !l.afford(now) {
 		return 0, false
 	}
 	l.core.telemetry.Retry(why)
+	l.eventRetry(why, pause)
 	return pause, true
+}
+
+// lastsUntil says whether the call may still go on at t.
+func (l *call) lastsUntil(t time.Time) bool {
+	if t.After(l.start.Add(l.plan.Deadline)) {
+		return false
+	}
+	d, ok := l.ctx.Deadline()
+	return !ok || !t.After(d)
+}
+
+// afford takes a retry from the budget.
+func (l *call) afford(now time.Time) bool {
+	if l.core.budget.Take(now) {
+		return true
+	}
+	if l.core.limits.apply(limitRetries) {
+		return false
+	}
+	l.core.budget.Charge(now)
+	return true
 }
 
 // leastUseful is the time that another attempt must have to be worth sending:
@@ -63,31 +79,34 @@ func (l *call) retryable(resp *http.Response, err error) (why telemetry.Retry, s
 	if l.ctx.Err() != nil {
 		return 0, false, false
 	}
+	timeout, own := errors.AsType[*TimeoutError](err)
+	if own && timeout.Phase == PhaseConnect {
+		return telemetry.RetryConnect, true, true
+	}
 	switch outcomeOf(err, l.ctx) {
 	case telemetry.Connect:
 		return telemetry.RetryConnect, true, true
 	case telemetry.DNS:
 		return telemetry.RetryConnect, true, temporary(err)
 	case telemetry.Timeout:
-		timeout, own := errors.AsType[*TimeoutError](err)
 		return telemetry.RetryTimeout, false, own && timeout.Phase == PhaseAttempt
 	case telemetry.Reset:
-		return telemetry.RetryReset, false, !errors.Is(err, errSilentRetries)
+		return telemetry.RetryReset, unprocessed(err), !errors.Is(err, errSilentRetries)
 	}
 	return 0, false, false
 }
 
 func retryableStatus(resp *http.Response) (why telemetry.Retry, safe, ok bool) {
-	if _, overloaded := resp.Header["X-Envoy-Overloaded"]; overloaded {
-		return 0, false, false // the proxy has said no for all of its hosts
-	}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
-		return telemetry.RetryBusy, true, true
+		why, safe = telemetry.RetryBusy, true
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return telemetry.RetryStatus, false, true
+		why = telemetry.RetryStatus
+	default:
+		return 0, false, false
 	}
-	return 0, false, false
+	_, overloaded := resp.Header["X-Envoy-Overloaded"] // the proxy has said no for all of its hosts
+	return why, safe, !overloaded
 }
 
 // mayRepeat says whether the request itself allows it: its body can be had

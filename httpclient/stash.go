@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -54,7 +55,7 @@ func (s *stash) pop(address string) net.Conn {
 	for i := len(s.conns) - 1; i >= 0; i-- {
 		if at := s.conns[i]; at.address == address {
 			at.expiry.Stop()
-			s.conns = append(s.conns[:i], s.conns[i+1:]...)
+			s.conns = slices.Delete(s.conns, i, i+1)
 			return at.conn
 		}
 	}
@@ -65,7 +66,8 @@ func (s *stash) drop(c net.Conn) {
 	s.mu.Lock()
 	for i, at := range s.conns {
 		if at.conn == c {
-			s.conns = append(s.conns[:i], s.conns[i+1:]...)
+			at.expiry.Stop()
+			s.conns = slices.Delete(s.conns, i, i+1)
 			break
 		}
 	}
@@ -73,20 +75,28 @@ func (s *stash) drop(c net.Conn) {
 	c.Close()
 }
 
-// len counts the live ones, and drops the others.
-func (s *stash) len() int {
+// dropOthers closes those to any other address.
+func (s *stash) dropOthers(address string) {
 	s.mu.Lock()
-	conns := append([]stashed(nil), s.conns...)
+	conns := slices.Clone(s.conns)
 	s.mu.Unlock()
-	n := 0
 	for _, at := range conns {
-		if alive(at.conn) {
-			n++
-		} else {
+		if at.address != address {
 			s.drop(at.conn)
 		}
 	}
-	return n
+}
+
+// prune closes those that are no longer alive.
+func (s *stash) prune() {
+	s.mu.Lock()
+	conns := slices.Clone(s.conns)
+	s.mu.Unlock()
+	for _, at := range conns {
+		if !alive(at.conn) {
+			s.drop(at.conn)
+		}
+	}
 }
 
 func (s *stash) close() {

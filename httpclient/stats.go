@@ -10,9 +10,12 @@ import (
 type Stats struct {
 	Upstream  string        `json:"upstream"`
 	Plan      capacity.Plan `json:"plan"`
+	Places    int           `json:"places"`    // there are; fewer than planned if the upstream turned HTTP/2 down
 	InFlight  int           `json:"inFlight"`  // calls that hold a place
 	Queued    int           `json:"queued"`    // calls that wait for one
-	Open      int           `json:"open"`      // connections
+	Open      int           `json:"open"`      // connections, for calls
+	Upgraded  int           `json:"upgraded"`  // connections that were upgraded, and belong to their callers
+	Leaked    uint64        `json:"leaked"`    // bodies that nobody read or closed, since New
 	Rate      float64       `json:"rate"`      // attempts per second over the last minute
 	Required  float64       `json:"required"`  // places that the traffic of the last minute needs
 	Hold      time.Duration `json:"hold"`      // mean time in flight over the last minute
@@ -22,21 +25,28 @@ type Stats struct {
 	Draining  bool          `json:"draining"`  // shut down, or about to be
 }
 
-// Stats reads the client.
+// Stats reads the client. Those of one that New has not made are zero.
 func (c *Client) Stats() Stats {
+	core, err := c.alive()
+	if err != nil {
+		return Stats{}
+	}
 	now := time.Now()
-	s := c.core.gate.Snapshot()
-	rate, hold := c.core.flow.Measure(now)
+	s := core.gate.Snapshot()
+	rate, hold := core.flow.Measure(now)
 	stats := Stats{
-		Upstream:  c.core.name,
-		Plan:      *c.core.plan.Load(),
+		Upstream:  core.name,
+		Plan:      *core.plan.Load(),
+		Places:    s.Places,
 		InFlight:  s.InFlight,
 		Queued:    s.Waiting,
-		Open:      c.core.dialer.open(),
+		Open:      core.dialer.open(),
+		Upgraded:  int(core.dialer.upgraded.Load()),
+		Leaked:    core.telemetry.Leaks(),
 		Rate:      rate,
 		Hold:      hold,
 		Required:  rate * hold.Seconds(),
-		Retries:   c.core.budget.Balance(now),
+		Retries:   core.budget.Balance(now),
 		Observing: s.Observing,
 		Draining:  s.Draining,
 	}

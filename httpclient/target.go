@@ -94,7 +94,23 @@ func (t target) hostPort() (string, int) {
 }
 
 // dialAddress is the target as the transport dials it.
-func (t target) dialAddress() string {
-	host, port := t.hostPort()
-	return net.JoinHostPort(host, strconv.Itoa(port))
+func (t target) dialAddress() string { return t.dialAddressOf(t.host) }
+
+// dialAddressOf adds the port of the scheme to a host in normal form.
+func (t target) dialAddressOf(host string) string {
+	u := url.URL{Host: host}
+	switch {
+	case u.Port() != "":
+		return host
+	case t.scheme == "https":
+		return net.JoinHostPort(u.Hostname(), "443")
+	}
+	return net.JoinHostPort(u.Hostname(), "80")
+}
+
+// ownAddress says whether the transport dials the upstream there, and not a
+// proxy.
+func (t target) ownAddress(address string) bool {
+	_, own := t.hosts[t.normal(address)]
+	return own
 }

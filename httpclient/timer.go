@@ -6,8 +6,9 @@ import (
 )
 
 // timer ends attempts that are out of time. It is used again for other attempts,
-// so that it may fire late, for one that it was not set for: an attempt asks the
-// clock before it believes it.
+// so that it may fire late, for one that it was not set for; and it is not set
+// again for each new bound that lies further away. An attempt asks the clock
+// before it believes it.
 type timer struct {
 	attempt atomic.Pointer[attempt]
 	timer   *time.Timer
@@ -37,24 +38,24 @@ func (t *timer) reset(d time.Duration) { t.timer.Reset(d) }
 
 func (t *timer) fire() {
 	if a := t.attempt.Load(); a != nil {
-		a.expire()
+		a.expire(t)
 	}
 }
 
 // expire ends the attempt if one of its bounds has passed, and waits for the
 // next bound if not.
-func (a *attempt) expire() {
+func (a *attempt) expire(t *timer) {
 	a.mu.Lock()
 	if a.phase == receiving {
 		a.due = a.bodyDue() // the body may have made progress
 	}
-	left := time.Until(a.due)
+	left := a.due - a.call.now()
 	switch {
 	case a.phase == ended:
 		a.mu.Unlock()
 		return
 	case left > 0:
-		a.timer.reset(left)
+		t.reset(left)
 		a.mu.Unlock()
 		return
 	case a.cause == nil:
@@ -63,18 +64,22 @@ func (a *attempt) expire() {
 	cause, phase := a.cause, a.phase
 	a.mu.Unlock()
 	a.cancel(cause)
-	if phase == receiving { // perhaps nobody reads, and nobody will
-		a.end(outcomeOf(cause, a.call.ctx))
+	if phase != receiving {
+		return // somebody waits, and will see
 	}
+	if !a.reading.Load() { // nobody reads, and perhaps nobody will
+		a.call.core.telemetry.Leaked()
+	}
+	a.end(outcomeOf(cause, a.call.ctx))
 }
 
 // bodyDue is when the body has made no progress for too long, or the whole call
 // is over.
-func (a *attempt) bodyDue() time.Time {
+func (a *attempt) bodyDue() time.Duration {
 	l := a.call
-	idle := l.start.Add(time.Duration(a.progress.Load()) + l.plan.BodyIdle)
-	if !l.stream && l.deadline.Before(idle) {
-		return l.deadline
+	idle := time.Duration(a.progress.Load()) + l.plan.BodyIdle
+	if !l.stream {
+		return min(idle, l.plan.Deadline)
 	}
 	return idle
 }
@@ -83,11 +88,16 @@ func (a *attempt) bodyDue() time.Time {
 func (a *attempt) timeoutLocked() error {
 	l := a.call
 	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.plan.Attempt}
-	if a.phase == receiving {
+	switch {
+	case a.phase == receiving:
 		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
 		e.Unread = !a.reading.Load()
+	case a.connections == 0:
+		e.Phase, e.outcome = PhaseConnect, l.core.dialer.stage()
+	case a.conn != nil:
+		a.conn.suspect(l.start.Add(a.connected))
 	}
-	if !a.due.Before(l.deadline) && !(a.phase == receiving && l.stream) {
+	if a.due >= l.plan.Deadline && !(a.phase == receiving && l.stream) {
 		e.Phase, e.Limit = PhaseDeadline, l.plan.Deadline
 	}
 	return e

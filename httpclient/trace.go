@@ -2,26 +2,13 @@ package httpclient
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"net/http/httptrace"
 	"time"
 )
 
-// The transport repeats a request by itself when a connection that was used
-// before turns out to be dead; it does so once for each such connection, however
-// many there are. That is bounded here: a request that makes the upstream close
-// its connection would otherwise be sent once for each connection that is warm.
-// HTTP/2 has more reasons of its own (GOAWAY, REFUSED_STREAM).
-const (
-	silentRetries  = 1
-	silentRetries2 = 3
-)
-
-var errSilentRetries = errors.New("httpclient: the connection was closed again and again before a response: the request itself may be the reason")
-
 // traceKey is the key under which package httptrace keeps a trace in a context.
-// It is not exported, and is asked for here with a context that listens.
+// It is not exported, and is asked for here with a context that listens. It is
+// nil if the package should ever keep traces in another way.
 var traceKey = func() any {
 	var l listener
 	httptrace.ContextClientTrace(&l)
@@ -48,16 +35,17 @@ func (a *attempt) Value(key any) any {
 
 // Deadline implements context.Context, for wrappers that look at it.
 func (a *attempt) Deadline() (time.Time, bool) {
-	if d, ok := a.Context.Deadline(); ok && d.Before(a.call.deadline) {
+	bound := a.call.start.Add(a.call.plan.Deadline)
+	if d, ok := a.Context.Deadline(); ok && d.Before(bound) {
 		return d, true
 	}
-	return a.call.deadline, !a.call.stream
+	return bound, !a.call.stream
 }
 
 // watch sets the trace: the user's, with our look at each connection.
 func (a *attempt) watch() {
-	if users := httptrace.ContextClientTrace(a.call.ctx); users != nil {
-		a.trace = *users
+	if a.users = httptrace.ContextClientTrace(a.call.ctx); a.users != nil {
+		a.trace = *a.users
 	}
 	a.trace.GotConn = a.gotConn
 }
@@ -66,44 +54,27 @@ func (a *attempt) watch() {
 // connection for this attempt.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	l := a.call
-	a.connections++
-	if a.connections > 1 {
-		a.silentRetry(info)
-	}
+	c := ourConn(info.Conn)
+	var waited time.Duration
 	if !info.Reused || !info.WasIdle { // else it was there at once
-		now := time.Now()
-		l.core.telemetry.ConnectWait(now.Sub(a.connected))
-		a.connected = now
-	} else {
-		l.core.telemetry.ConnectWait(0)
+		waited = l.now() - a.connected
 	}
-	if c := ourConn(info.Conn); c != nil && c.old() {
+	a.mu.Lock()
+	a.connections++
+	a.conn = c
+	a.connected += waited
+	nth := a.connections
+	a.mu.Unlock()
+	l.core.telemetry.ConnectWait(waited)
+	if nth > 1 {
+		a.silentRetry(nth-1, info.Conn, c)
+	}
+	if c != nil && !c.http2 && c.old(l.start.Add(a.connected)) {
 		a.retire()
 	}
-	if users := httptrace.ContextClientTrace(l.ctx); users != nil && users.GotConn != nil {
-		users.GotConn(info)
+	if a.users != nil && a.users.GotConn != nil {
+		a.users.GotConn(info)
 	}
-}
-
-// silentRetry charges a repetition by the transport to the budget, and ends the
-// attempt after too many.
-func (a *attempt) silentRetry(info httptrace.GotConnInfo) {
-	c := a.call.core
-	most := silentRetries
-	if t, ok := info.Conn.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
-		most = silentRetries2
-	} else if c.options.Protocols.UnencryptedHTTP2() && !c.options.Protocols.HTTP1() {
-		most = silentRetries2
-	}
-	if a.connections > 1+most {
-		a.stop(errSilentRetries)
-		if most == silentRetries {
-			info.Conn.Close() // so that not one byte is sent on it
-		}
-		return
-	}
-	c.budget.Charge(time.Now())
-	c.telemetry.SilentRetry()
 }
 
 // retire has the connection closed after this request, which owns it. It is

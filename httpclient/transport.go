@@ -2,12 +2,13 @@ package httpclient
 
 import (
 	"crypto/tls"
+	"math"
 	"net/http"
 	"time"
 )
 
-// newTransport makes the engine. What bounds a call is around it; what is set
-// here is what only it can do.
+// newTransport makes the engine for HTTP/1.1. What bounds a call is around it;
+// what is set here is what only it can do.
 func newTransport(c *core) *http.Transport {
 	o := c.options
 	t := new(http.Transport)
@@ -18,45 +19,60 @@ func newTransport(c *core) *http.Transport {
 	t.DialTLSContext = c.dialer.dialTLS
 	t.TLSClientConfig = c.dialer.tls.Clone() // for targets behind a proxy
 	t.TLSHandshakeTimeout = longestConnect   // likewise
-	t.Protocols = o.Protocols
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
 	t.MaxConnsPerHost = 0 // the dialer's own slots: see there
 	t.MaxIdleConns = 0
-	t.MaxIdleConnsPerHost = maxInt // all of them: what was worth opening is worth keeping
+	t.MaxIdleConnsPerHost = math.MaxInt // all of them: what was worth opening is worth keeping
 	t.IdleConnTimeout = o.Idle
 	t.ResponseHeaderTimeout = 0 // Plan.Attempt covers it, for 4 allocations less
 	t.ExpectContinueTimeout = time.Second
 	t.MaxResponseHeaderBytes = o.MaxHeader
 	t.DisableCompression = !o.Gzip
 	t.DisableKeepAlives = false
-	t.HTTP2 = &http.HTTP2Config{
-		SendPingTimeout:  30 * time.Second, // not less: servers answer with GOAWAY too_many_pings
-		PingTimeout:      10 * time.Second,
-		WriteByteTimeout: 10 * time.Second, // a ping can't be written on a connection that is stuck
-		// StrictMaxConcurrentRequests stays off: with as many waiters as streams it
-		// never lets anybody through (golang.org/issue/70809).
-	}
+	t.HTTP2 = http2Config(o.Base)
 	return t
 }
 
-const maxInt = int(^uint(0) >> 1)
+// http2Config is Base's, with pings on: a connection whose peer is gone without a
+// word would otherwise stay the one that every request is sent on.
+func http2Config(base *http.Transport) *http.HTTP2Config {
+	var config http.HTTP2Config
+	if base != nil && base.HTTP2 != nil {
+		config = *base.HTTP2
+	}
+	config.StrictMaxConcurrentRequests = false // see streams
+	for _, d := range []struct {
+		field     *time.Duration
+		byDefault time.Duration
+	}{
+		{&config.SendPingTimeout, 30 * time.Second}, // not less: servers answer with GOAWAY too_many_pings
+		{&config.PingTimeout, 10 * time.Second},
+		{&config.WriteByteTimeout, 10 * time.Second}, // a ping can't be written on a connection that is stuck
+	} {
+		if *d.field == 0 {
+			*d.field = d.byDefault
+		}
+	}
+	return &config
+}
 
-// tlsConfig is Base's, or a new one, with a session cache: a session that is
+// tlsConfigs are Base's, or new ones, with a session cache: a session that is
 // resumed costs the upstream no signature.
-func tlsConfig(o Options) *tls.Config {
-	config := new(tls.Config)
+func tlsConfigs(o Options) (plain, shared *tls.Config) {
+	plain = new(tls.Config)
 	if o.Base != nil && o.Base.TLSClientConfig != nil {
-		config = o.Base.TLSClientConfig.Clone()
+		plain = o.Base.TLSClientConfig.Clone()
 	}
-	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
-	if config.ClientSessionCache == nil {
-		config.ClientSessionCache = tls.NewLRUClientSessionCache(64)
+	plain.MinVersion = max(plain.MinVersion, tls.VersionTLS12)
+	if plain.ClientSessionCache == nil {
+		plain.ClientSessionCache = tls.NewLRUClientSessionCache(64)
 	}
-	config.NextProtos = nil
-	if o.Protocols.HTTP2() {
-		config.NextProtos = append(config.NextProtos, "h2")
-	}
+	plain.NextProtos = []string{"http/1.1"}
+	shared = plain.Clone()
+	shared.NextProtos = []string{"h2"}
 	if o.Protocols.HTTP1() {
-		config.NextProtos = append(config.NextProtos, "http/1.1")
+		shared.NextProtos = append(shared.NextProtos, "http/1.1")
 	}
-	return config
+	return plain, shared
 }

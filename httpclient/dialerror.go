@@ -1,0 +1,34 @@
+package httpclient
+
+import (
+	"errors"
+	"net"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// dialError is a connection that did not come about, and how far it came.
+type dialError struct {
+	phase telemetry.Outcome
+	err   error
+}
+
+func (e *dialError) Error() string { return e.err.Error() }
+func (e *dialError) Unwrap() error { return e.err }
+
+// asDialError keeps a phase that is known already.
+func asDialError(phase telemetry.Outcome, err error) *dialError {
+	if known, ok := errors.AsType[*dialError](err); ok {
+		return known
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		phase = telemetry.DNS
+	}
+	return &dialError{phase, err}
+}
+
+// temporary says whether a failed look-up may go better the next time.
+func temporary(err error) bool {
+	dns, ok := errors.AsType[*net.DNSError](err)
+	return ok && (dns.IsTemporary || dns.IsTimeout)
+}

@@ -1,0 +1,121 @@
+package httpclient
+
+import (
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// shared is one connection of HTTP/2.
+type shared struct {
+	*http.ClientConn
+	raw     *conn
+	host    *host
+	used    atomic.Bool
+	retired atomic.Bool
+	limit   atomic.Int64 // on concurrent streams, as the upstream has stated it; 0 before
+}
+
+// take reserves a stream, if there is one for this client.
+func (c *shared) take(most int) bool { return c.InFlight() < most && c.Reserve() == nil }
+
+// learn takes note of the upstream's limit on streams. It is known from the
+// first response on: settings are the first thing that comes over a connection
+// (RFC 9113, section 3.4), and until then net/http assumes a hundred.
+func (c *shared) learn() {
+	if room := c.Available(); room > 0 {
+		c.limit.Store(int64(room + c.InFlight()))
+	}
+}
+
+// fit says whether new requests may go on the connection.
+func (c *shared) fit(now time.Time) bool {
+	return c.Err() == nil && !c.raw.old(now) && !c.raw.suspected.Load() && !c.leaving()
+}
+
+// leaving says whether the upstream has sent GOAWAY. ClientConn does not tell
+// that from a connection whose streams are all taken; but then as many must be
+// in flight as it has. The two numbers are not read at one instant, so that a
+// single look may be wrong, and costs a connection that had done nothing bad.
+func (c *shared) leaving() bool {
+	for range 3 {
+		if c.Available() > 0 || int64(c.InFlight()) >= c.limit.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// retire keeps new requests off the connection, makes room for its successor,
+// and closes it after its last stream.
+func (c *shared) retire() {
+	c.retired.Store(true)
+	c.host.remove(c)
+	c.raw.leaveSlot()
+	if c.InFlight() == 0 {
+		c.Close()
+	}
+}
+
+// changed is called by the connection when a stream ends or the connection does.
+// It may run inside of any method of the connection, and so with no lock of ours
+// held.
+func (c *shared) changed() {
+	switch {
+	case c.Err() != nil:
+		c.host.remove(c)
+	case c.InFlight() > 0:
+	case c.retired.Load():
+		c.Close()
+	case c.host.streams.core.dialer.wanting.Load() > 0: // another host needs the slot
+		c.retire()
+	}
+	c.host.wake()
+}
+
+// explain makes an error of the connection one that says so: most of those of
+// net/http have no type.
+func (c *shared) explain(err error) error {
+	if c.Err() != nil {
+		return &brokenError{err}
+	}
+	return err
+}
+
+// brokenError is a connection that ended under its requests.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
+
+// streamError has the fields of the type of that name which net/http keeps to
+// itself. Its As method fills in any type that has them.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+// Error makes streamError one that errors.As can look for.
+func (e streamError) Error() string { return "stream error" }
+
+const refusedStream = 7 // REFUSED_STREAM: RFC 9113, section 7
+
+// unprocessed says that the upstream has not begun to work on the request: it
+// refused the stream, or went away and named a stream before this one as the
+// last. For the latter net/http has no type, and the texts are all there is;
+// a test provokes them.
+func unprocessed(err error) bool {
+	if e, ok := errors.AsType[streamError](err); ok {
+		return e.Code == refusedStream
+	}
+	if broken, ok := errors.AsType[*brokenError](err); ok {
+		err = broken.err
+	}
+	switch err.Error() {
+	case "http2: Transport received Server's graceful shutdown GOAWAY", "http2: client conn not usable":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package httpclient
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/offtake-go/offtake"
+	"github.com/offtake-go/offtake/internal/backoff"
+)
+
+// warmer keeps a client warm, once it was. The pool of net/http has no least
+// size: it gives out the connection that was used last, and so in quiet times
+// lets all but a few grow too old.
+//
+// It has a timer and no goroutine. It never sends a request, and so takes nobody's
+// place; what it dials is there for whoever comes next.
+type warmer struct {
+	core *core
+
+	mu        sync.Mutex
+	stopped   bool
+	timer     *time.Timer
+	failures  int       // in a row
+	notBefore time.Time // after a failure
+	work      sync.WaitGroup
+}
+
+// afterFailure is the pause after a warming that failed. It is longer than that
+// between attempts of a call, which somebody waits for.
+var afterFailure = backoff.Exponential{Base: 200 * time.Millisecond, Cap: 5 * time.Second}
+
+// pause waits out the time that the last failure asks for.
+func (w *warmer) pause(ctx context.Context) error {
+	w.mu.Lock()
+	stopped, left := w.stopped, time.Until(w.notBefore)
+	w.mu.Unlock()
+	if stopped {
+		return offtake.ErrClosed
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if left <= 0 {
+		return nil
+	}
+	t := time.NewTimer(left)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// settle takes note of how a warming ended, and has the next look follow.
+func (w *warmer) settle(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.failures++
+		w.notBefore = time.Now().Add(afterFailure.Pause(w.failures))
+		return
+	}
+	w.failures, w.notBefore = 0, time.Time{}
+	if w.timer == nil && !w.stopped {
+		w.timer = time.AfterFunc(w.periodLocked(), w.look)
+	}
+}
+
+// periodLocked is half the time in which an unused connection is closed, give or
+// take a tenth, so that the replicas of a service do not all look at once.
+func (w *warmer) periodLocked() time.Duration {
+	half := w.core.options.Idle / 2
+	period := half - half/10 + rand.N(half/5+1)
+	return max(period, time.Until(w.notBefore))
+}
+
+// look replaces connections that are gone. It runs on the timer's goroutine.
+func (w *warmer) look() {
+	w.mu.Lock()
+	if w.stopped {
+		w.mu.Unlock()
+		return
+	}
+	w.work.Add(1)
+	w.mu.Unlock()
+	defer w.work.Done()
+
+	w.settle(w.topUp())
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.timer.Reset(w.periodLocked())
+	}
+}
+
+// topUp opens what is missing. With an upstream behind a proxy that is left to
+// traffic.
+func (w *warmer) topUp() error {
+	c := w.core
+	warming := &warming{core: c, want: c.plan.Load().Warm}
+	switch {
+	case c.streams != nil && !c.streams.plain.Load():
+		return warming.share(c.dialer.life)
+	case c.options.Base != nil && c.options.Base.Proxy != nil:
+		return nil
+	}
+	return warming.dial(c.dialer.life)
+}
+
+// stop ends the watch. The dialer is closed first, or about to be, so that a
+// look under way ends too.
+func (w *warmer) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.mu.Unlock()
+	w.work.Wait()
+}
