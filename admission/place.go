@@ -29,7 +29,8 @@ type Place struct {
 
 // Acquire takes a place for work that does not come over HTTP: a message from a
 // queue, a job, a call of another protocol. It waits in turn with all others at
-// the door, no longer than the plan says and ctx lasts.
+// the door, no longer than the plan says and ctx lasts. In the metrics its method
+// is "other".
 //
 // The error is an *offtake.Error that wraps offtake.ErrBusy or
 // offtake.ErrClosed, or context.Cause(ctx) as it is.

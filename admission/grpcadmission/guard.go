@@ -48,7 +48,7 @@ func New(door *admission.Door, options *Options) (*Guard, error) {
 	}
 	if options != nil {
 		for i, method := range options.Exempt {
-			if service, name, ok := strings.Cut(strings.TrimPrefix(method, "/"), "/"); !ok || method[0] != '/' || service == "" || name == "" || strings.Contains(name, "/") || strings.Contains(service, "*") {
+			if !isMethod(method) {
 				errs = append(errs, fmt.Errorf("Options.Exempt[%d]: %q is not a method; \"/package.Service/Method\" or \"/package.Service/*\" would do", i, method))
 			}
 			exempt[strings.TrimSuffix(method, "*")] = true
@@ -59,6 +59,13 @@ func New(door *admission.Door, options *Options) (*Guard, error) {
 		return nil, fmt.Errorf("grpcadmission: %w", err)
 	}
 	return &Guard{door: door, exempt: exempt, answer: answer}, nil
+}
+
+// isMethod says whether s is a full method's name, or a service's with "/*".
+func isMethod(s string) bool {
+	rest, slash := strings.CutPrefix(s, "/")
+	service, name, two := strings.Cut(rest, "/")
+	return slash && two && service != "" && name != "" && !strings.Contains(name, "/") && !strings.Contains(service, "*")
 }
 
 func (g *Guard) isExempt(method string) bool {
