@@ -17,42 +17,39 @@ type Moment struct {
 	Effect bool
 }
 
-// failing is the share of calls from which on they count as failing: what an
-// alert on one percent sees.
-const failing = 0.01
+// failing is the share of calls from which on they count as failing: what most
+// alerts on errors have as their threshold.
+const failing = 0.05
 
-// moments adds to the marks the consequences that the series show, to a step's
-// exactness.
-func moments(marks []Moment, series []Series) []Moment {
-	all := slices.Clone(marks)
-	find := func(name string) Series {
-		return series[slices.IndexFunc(series, func(s Series) bool { return s.Name == name })]
-	}
-	first := func(name, text string) {
-		s := find(name)
-		if i := slices.IndexFunc(s.Values, func(v float64) bool { return v > 0 }); i >= 0 {
-			all = append(all, Moment{At: time.Duration(i) * s.Step, Text: text, Effect: true})
+// moments adds to what was marked in the run the first of each consequence.
+func (m *meter) moments(failed, served Series) []Moment {
+	all := slices.Clone(m.marks)
+	for _, first := range []struct {
+		at   int64
+		text string
+	}{
+		{m.ejected.first, "a replica is ejected"},
+		{m.capRefused.first, "the cap refuses an ejection"},
+		{m.panicking.first, "a proxy panics"},
+		{m.restarts.first, "a replica is restarted"},
+		{m.ended[NoHealthy].first, "no healthy replica is left"},
+	} {
+		if first.at > 0 {
+			all = append(all, Moment{At: time.Duration(first.at), Text: first.text, Effect: true})
 		}
 	}
-	first(SeriesEjected, "a replica is ejected")
-	first(SeriesCapped, "the cap refuses an ejection")
-	first(SeriesPanicking, "a proxy panics")
-	first(SeriesRestarts, "a replica is restarted")
-	if slices.ContainsFunc(series, func(s Series) bool { return s.Name == FailedBy(NoHealthy) }) {
-		first(FailedBy(NoHealthy), "no healthy replica is left")
-	}
-	all = append(all, failures(find(SeriesFailed), find(SeriesServed))...)
+	all = append(all, failures(failed, served, m.marks)...)
 	slices.SortStableFunc(all, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
 
 // failures says when calls began to fail and for how long: from the first step to
-// the last in which more than a hundredth of those that ended did.
-func failures(failed, served Series) []Moment {
-	bad := func(i int) bool { return failed.Values[i] > failing*(failed.Values[i]+served.Values[i]) }
+// the last in which more than a twentieth of those that ended did. What began in a
+// step in which the scenario did something began after it.
+func failures(failed, served Series, marks []Moment) []Moment {
 	first, last, n := -1, -1, 0
 	for i := range failed.Values {
-		if bad(i) {
+		if failed.Values[i] > failing*(failed.Values[i]+served.Values[i]) {
 			if first < 0 {
 				first = i
 			}
@@ -63,12 +60,16 @@ func failures(failed, served Series) []Moment {
 	if first < 0 {
 		return nil
 	}
-	moments := []Moment{{At: time.Duration(first) * failed.Step, Text: "calls fail", Effect: true}}
+	begin, end := time.Duration(first)*failed.Step, time.Duration(last+1)*failed.Step
+	for _, m := range marks {
+		if m.At > begin && m.At < begin+failed.Step {
+			begin = m.At
+		}
+	}
+	moments := []Moment{{At: begin, Text: "calls fail", Effect: true}}
 	if last < len(failed.Values)-1 {
 		took := (time.Duration(n) * failed.Step).Round(time.Second)
-		moments = append(moments, Moment{
-			At: time.Duration(last+1) * failed.Step, Text: fmt.Sprintf("calls no longer fail, after %v of failures", took), Effect: true,
-		})
+		moments = append(moments, Moment{At: end, Text: fmt.Sprintf("calls no longer fail, after %v of failures", took), Effect: true})
 	}
 	return moments
 }

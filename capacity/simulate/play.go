@@ -8,7 +8,7 @@ import (
 
 // play does what a scripted event says.
 func (e *engine) play(ev *Event) {
-	e.mark(ev.text())
+	e.m.marks = append(e.m.marks, Moment{At: time.Duration(e.now), Text: ev.text()})
 	if ev.Latency != nil {
 		e.latency = ev.Latency.sampler()
 	}
@@ -38,10 +38,6 @@ func (e *engine) each(numbers []int, f func(*replica)) {
 			f(e.replicas[n-1])
 		}
 	}
-}
-
-func (e *engine) mark(text string) {
-	e.m.marks = append(e.m.marks, Moment{At: time.Duration(e.now), Text: text})
 }
 
 // text is the note, or else what changes.

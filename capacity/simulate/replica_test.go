@@ -48,7 +48,7 @@ func TestRolloutKeepsWithinSurgeAndUnavailable(t *testing.T) {
 		}
 		done := false
 		for _, m := range r.Moments {
-			done = done || m.Text == "rollout is done"
+			done = done || m.Text == "the rollout is done"
 		}
 		if !done {
 			t.Errorf("%d replicas, %+v: the rollout does not end; moments: %v", test.n, test.rollout, r.Moments)

@@ -130,7 +130,7 @@ func (e *engine) result(seed uint64) *Result {
 	q.InFlightMean, q.InFlightPeak = m.inFlight.area/float64(measured), m.inFlight.peak
 
 	r.Series = e.series()
-	r.Moments = moments(m.marks, r.Series)
+	r.Moments = m.moments(r.Find(SeriesFailed), r.Find(SeriesServed))
 	return r
 }
 

@@ -1,6 +1,10 @@
 package simulate
 
-import "github.com/offtake-go/offtake/capacity"
+import (
+	"time"
+
+	"github.com/offtake-go/offtake/capacity"
+)
 
 // A rollout is a Rollout that runs, as the Deployment controller sees it.
 type rollout struct {
@@ -27,7 +31,6 @@ func (e *engine) startRollout(r Rollout) {
 		rep.fresh = false
 	}
 	e.rollout = now
-	e.mark("rollout begins")
 	e.reconcile()
 }
 
@@ -41,7 +44,7 @@ func (e *engine) reconcile() {
 	fresh, old, available := e.census()
 	if fresh == e.rollout.target && old == e.s.Service.Replicas-fresh && available >= e.s.Service.Replicas {
 		e.rollout.running = false
-		e.mark("rollout is done")
+		e.m.marks = append(e.m.marks, Moment{At: time.Duration(e.now), Text: "the rollout is done", Effect: true})
 	}
 }
 

@@ -24,6 +24,7 @@ type gauge struct {
 	peak  float64 // since the last reset
 	area  float64 // value × nanoseconds since the last reset
 	since int64
+	first int64 // when it first rose; 0 if it never did
 	end   int64 // of the current step
 	step  int
 	steps [points]float64 // value × nanoseconds
@@ -35,6 +36,9 @@ func newGauge(width int64) gauge { return gauge{width: width, end: width} }
 func (g *gauge) add(now int64, change float64) {
 	g.advance(now)
 	g.value += change
+	if g.first == 0 && g.value > 0 {
+		g.first = now
+	}
 	g.peak = max(g.peak, g.value)
 }
 
@@ -68,12 +72,16 @@ func (g *gauge) series(name, unit string) Series {
 // A tally counts what happens, in all and for each step.
 type tally struct {
 	width int64
-	total int64 // since the last reset
+	total int64 // of what is measured
+	first int64 // when the first came; 0 if none did
 	steps [points]float64
 }
 
 func (t *tally) add(now int64, n int64) {
 	t.total += n
+	if t.first == 0 {
+		t.first = now
+	}
 	t.steps[t.stepOf(now)] += float64(n)
 }
 
