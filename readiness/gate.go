@@ -27,6 +27,7 @@ type Gate struct {
 // State is where a gate is. It only ever goes forward.
 type State uint8
 
+// The states, in their order.
 const (
 	Warming  State = iota // some check has not passed yet
 	Ready                 // open

@@ -11,24 +11,22 @@ import (
 // it warms and once it drains. The body is the state in a word.
 //
 // With ?verbose it is a JSON object of the state and each check: its name,
-// whether it passed, its attempts, the seconds it took (or has taken so far) and
-// its last error. Errors name hosts: keep the route off the public network, as
-// one would any debug page.
+// whether it passed, its attempts, the time it took (or has taken so far), as
+// "1.25s", and its last error. Errors name hosts: keep the route off the public
+// network, as one would any debug page.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	stats := g.Stats()
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
+	w.Header().Set("Cache-Control", "no-store")
 	status := http.StatusServiceUnavailable
 	if stats.State == Ready {
 		status = http.StatusOK
 	}
 	if r.URL.Query().Has("verbose") {
-		h.Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(verbose(stats)) // the prober may have left
+		body, _ := json.Marshal(verbose(stats)) // strings and counts always encode
+		say(w, status, "application/json", string(body))
 		return
 	}
-	say(w, status, stats.State.String())
+	say(w, status, "text/plain; charset=utf-8", stats.State.String())
 }
 
 // Live returns a handler that always answers 200. A liveness probe restarts the
@@ -36,14 +34,14 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // warms or drains, a restart would throw warm pools and running work away.
 func Live() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusOK, "live")
+		say(w, http.StatusOK, "text/plain; charset=utf-8", "live")
 	})
 }
 
-func say(w http.ResponseWriter, status int, word string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+func say(w http.ResponseWriter, status int, contentType, line string) {
+	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, word+"\n") // the prober may have left
+	_, _ = io.WriteString(w, line+"\n") // the prober may have left
 }
 
 // report and checkReport are the verbose answer.
@@ -53,17 +51,17 @@ type report struct {
 }
 
 type checkReport struct {
-	Name     string  `json:"name"`
-	Passed   bool    `json:"passed"`
-	Attempts int     `json:"attempts"`
-	Seconds  float64 `json:"seconds"`
-	Error    string  `json:"error,omitempty"`
+	Name     string `json:"name"`
+	Passed   bool   `json:"passed"`
+	Attempts int    `json:"attempts"`
+	Took     string `json:"took"`
+	Error    string `json:"error,omitempty"`
 }
 
 func verbose(s Stats) report {
 	r := report{State: s.State.String(), Checks: make([]checkReport, len(s.Checks))}
 	for i, c := range s.Checks {
-		r.Checks[i] = checkReport{Name: c.Name, Passed: c.Passed, Attempts: c.Attempts, Seconds: c.Took.Round(time.Millisecond).Seconds()}
+		r.Checks[i] = checkReport{Name: c.Name, Passed: c.Passed, Attempts: c.Attempts, Took: c.Took.Round(time.Millisecond).String()}
 		if c.Err != nil {
 			r.Checks[i].Error = c.Err.Error()
 		}

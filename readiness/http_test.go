@@ -59,8 +59,8 @@ func TestTheVerboseAnswerTellsOfEachCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := report{State: "warming", Checks: []checkReport{
-			{Name: "card-processor", Passed: true, Attempts: 1, Seconds: 0.25},
-			{Name: "fraud-check", Attempts: 1, Seconds: 1.001, Error: "dial fraud-check:443: connection refused"},
+			{Name: "card-processor", Passed: true, Attempts: 1, Took: "250ms"},
+			{Name: "fraud-check", Attempts: 1, Took: "1.001s", Error: "dial fraud-check:443: connection refused"},
 		}}
 		if w.Code != 503 || w.Header().Get("Content-Type") != "application/json" || !reflect.DeepEqual(got, want) {
 			t.Errorf("verbose = %d %+v, want 503 %+v", w.Code, got, want)
