@@ -83,7 +83,7 @@ func TestThePlaceIsBackAfterPanicsAndEarlyReturns(t *testing.T) {
 				d := newDoor(t, capacity.Plan{InFlight: 2}, Options{})
 				url, client := serve(t, protocol, d.Handler(h))
 				for range 100 {
-					do(t.Context(), client, "GET", url, nil) //nolint:errcheck // most of these handlers break the answer
+					do(t.Context(), client, "GET", url, nil) // most of these handlers break the answer
 				}
 				if err := d.Shutdown(t.Context()); err != nil {
 					t.Fatal(err)
@@ -314,6 +314,36 @@ func FuzzWhatARequestSaysIsBounded(f *testing.F) {
 		}
 		if n := incoming.Attempt(ctx); n < 1 || n > 100 {
 			t.Errorf("told(%q) is attempt %d, want one in [1, 100]", attempt, n)
+		}
+	})
+}
+
+func TestAGRPCRequestIsRefusedInItsOwnWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, capacity.Plan{InFlight: 1, Wait: time.Second}, Options{})
+		place := take(t, d)
+		for _, c := range []struct {
+			step             func()
+			timeout          string
+			status, pushback string
+		}{
+			{func() {}, "", "8", "1000"},
+			{func() {}, "80", "4", ""},
+			{func() { place.Release(); d.Shutdown(t.Context()) }, "", "14", ""},
+		} {
+			c.step()
+			r := httptest.NewRequest("POST", "/pkg.Service/Method", nil)
+			r.Header.Set("Content-Type", "application/grpc+proto")
+			if c.timeout != "" {
+				r.Header.Set(incoming.TimeoutHeader, c.timeout)
+			}
+			w := httptest.NewRecorder()
+			d.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+			h := w.Header()
+			if w.Code != 200 || w.Body.Len() != 0 || h.Get("Content-Type") != "application/grpc+proto" ||
+				h.Get("Grpc-Status") != c.status || h.Get("Grpc-Retry-Pushback-Ms") != c.pushback || h.Get("Retry-After") != "" {
+				t.Errorf("gRPC request: %d with %v, want 200 with status %s, pushback %q and no body", w.Code, h, c.status, c.pushback)
+			}
 		}
 	})
 }
