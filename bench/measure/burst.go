@@ -1,0 +1,107 @@
+package measure
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/offtake-go/offtake/bench/peers"
+)
+
+// Death is a request that makes the upstream close its connection without an
+// answer.
+type Death struct {
+	Name     string `json:"name"`
+	Warm     int    `json:"warmConnections"`
+	Requests int64  `json:"requestsForOneCall"` // at the upstream
+}
+
+// Deaths sends one such request on a pool of warm connections.
+func Deaths(stack peers.HTTP, warm int) (Death, error) {
+	var deadly bool
+	var arrived sync.WaitGroup
+	arrived.Add(warm)
+	u := serve(func(w http.ResponseWriter, _ *http.Request) {
+		if deadly {
+			panic(http.ErrAbortHandler)
+		}
+		arrived.Done()
+		arrived.Wait() // so that there are as many connections
+	})
+	defer u.Close()
+	base := u.transport(warm)
+	defer base.CloseIdleConnections()
+	do, stop, err := stack.New(base, nil, u.URL, warm, 5*time.Second)
+	if err != nil {
+		return Death{}, err
+	}
+	defer stop()
+	var calls sync.WaitGroup
+	for range warm {
+		calls.Go(func() { do(context.Background(), u.URL) })
+	}
+	calls.Wait()
+	deadly = true
+	before := u.requests.Load()
+	do(context.Background(), u.URL)
+	return Death{stack.Name, warm, u.requests.Load() - before}, nil
+}
+
+// Waiters is the memory of calls that wait for a connection, for each of them.
+type Waiters struct {
+	Name   string  `json:"name"`
+	Count  int     `json:"count"`
+	During float64 `json:"bytesWhileWaiting"`
+	After  float64 `json:"bytesAfterTheyLeft"`
+}
+
+// Waiting has so many calls come while the only connection is busy, and leave.
+func Waiting(stack peers.HTTP, count int) (Waiters, error) {
+	release := make(chan struct{})
+	u := serve(func(w http.ResponseWriter, _ *http.Request) {
+		<-release
+		io.WriteString(w, "ok")
+	})
+	defer u.Close()
+	defer close(release)
+	base := u.transport(1)
+	defer base.CloseIdleConnections()
+	do, stop, err := stack.New(base, nil, u.URL, 1, time.Minute)
+	if err != nil {
+		return Waiters{}, err
+	}
+	defer stop()
+	go do(context.Background(), u.URL)
+	for u.requests.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	crowd := func(look func()) {
+		ctx, cancel := context.WithCancel(context.Background())
+		var calls sync.WaitGroup
+		for range count {
+			calls.Go(func() { do(ctx, u.URL) })
+		}
+		time.Sleep(2 * time.Second) // until all of them wait, or are refused
+		look()
+		cancel()
+		calls.Wait()
+	}
+	crowd(func() {}) // the runtime keeps what it needs for so many goroutines
+	before := heap()
+	w := Waiters{Name: stack.Name, Count: count}
+	crowd(func() { w.During = float64(heap()-before) / float64(count) })
+	w.After = float64(heap()-before) / float64(count)
+	return w, nil
+}
+
+func heap() int64 {
+	for range 3 {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

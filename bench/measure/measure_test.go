@@ -1,0 +1,62 @@
+package measure
+
+import (
+	"testing"
+	"time"
+
+	"github.com/offtake-go/offtake/bench/peers"
+)
+
+func TestEveryStackAnswersAndIsMeasured(t *testing.T) {
+	costs, err := Layer(peers.HTTPStacks(), 1, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range costs {
+		if c.Allocs <= 0 || c.P25 <= 0 {
+			t.Errorf("%s = %+v, want a time and allocations", c.Name, c)
+		}
+	}
+	for _, version := range []struct{ secure, http2 bool }{{false, false}, {true, false}, {true, true}} {
+		if _, err := Loopback(peers.HTTPStacks(), version.secure, version.http2, 1, 5); err != nil {
+			t.Errorf("Loopback(%+v) = %v, want nil", version, err)
+		}
+	}
+}
+
+func TestOfftakeHoldsWhereBareClientsDoNot(t *testing.T) {
+	bare, ours := stack(t, "net/http"), stack(t, "offtake")
+
+	b := Bottleneck{Connections: 4, Work: 20 * time.Millisecond, Deadline: 200 * time.Millisecond, During: time.Second}
+	of := func(s peers.HTTP) Overload {
+		o, err := b.Overloads(s, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o[0]
+	}
+	if got, than := of(ours), of(bare); got.Goodput <= than.Goodput {
+		t.Errorf("goodput at twice the capacity = %.2f, want more than net/http's %.2f", got.Goodput, than.Goodput)
+	}
+
+	if d, err := Deaths(ours, 10); err != nil || d.Requests > 2 {
+		t.Errorf("a query of death is sent %d times, %v; want 2 at the most", d.Requests, err)
+	}
+	if d, err := Deaths(bare, 10); err != nil || d.Requests < 5 {
+		t.Errorf("net/http sends it %d times, %v; want one for each warm connection, about", d.Requests, err)
+	}
+	if o, err := Outages(ours, 50); err != nil || o.One > 1.25 || o.Three > 2 {
+		t.Errorf("amplification = %+v, %v; want 1.25 at the most in one layer, and 2 in three", o, err)
+	}
+}
+
+func stack(t *testing.T, name string) peers.HTTP {
+	t.Helper()
+	for _, s := range peers.HTTPStacks() {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no stack %q", name)
+	return peers.HTTP{}
+}

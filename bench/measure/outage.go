@@ -1,0 +1,97 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/offtake-go/offtake/bench/peers"
+)
+
+// Outage is how many requests reach an upstream that answers 503 to all, for each
+// call at the top.
+type Outage struct {
+	Name   string  `json:"name"`
+	One    float64 `json:"oneLayer"`
+	Three  float64 `json:"threeLayers"`
+	Calls  int     `json:"calls"`
+	Before int     `json:"goodCallsBefore"` // that may have filled a budget
+}
+
+// Outages sends calls through one and through three layers of a stack, each of
+// which would send a call three times.
+func Outages(stack peers.HTTP, calls int) (Outage, error) {
+	o := Outage{Name: stack.Name, Calls: calls, Before: calls}
+	var err error
+	if o.One, err = outage(stack, 1, calls); err == nil {
+		o.Three, err = outage(stack, 3, calls)
+	}
+	return o, err
+}
+
+func outage(stack peers.HTTP, layers, calls int) (float64, error) {
+	var down bool
+	u := serve(func(w http.ResponseWriter, _ *http.Request) {
+		if down {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	defer u.Close()
+	url := u.URL
+	var do peers.Do
+	for range layers {
+		base := u.transport(64) // the certificate is good for all test servers
+		defer base.CloseIdleConnections()
+		var stop func()
+		var err error
+		if do, stop, err = stack.New(base, nil, url, 64, 30*time.Second); err != nil {
+			return 0, err
+		}
+		defer stop()
+		layer := relay(do, url)
+		defer layer.Close()
+		url = layer.URL
+	}
+	do, stop, err := bare(u, url)
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	run := func() error {
+		for range calls {
+			if _, err := do(context.Background(), url); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := run(); err != nil {
+		return 0, err
+	}
+	down = true
+	before := u.requests.Load()
+	if err := run(); err != nil {
+		return 0, err
+	}
+	return float64(u.requests.Load()-before) / float64(calls), nil
+}
+
+// bare is the caller at the top, who sends each call once.
+func bare(u *upstream, url string) (peers.Do, func(), error) {
+	return peers.HTTPStacks()[0].New(u.transport(64), nil, url, 64, time.Minute)
+}
+
+// relay is a service that answers with what its own upstream says.
+func relay(do peers.Do, url string) *httptest.Server {
+	return httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, err := do(r.Context(), url)
+		if err != nil {
+			status = http.StatusServiceUnavailable
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, fmt.Sprint(status))
+	}))
+}

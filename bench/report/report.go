@@ -1,0 +1,98 @@
+// Package report holds the figures of one run and writes them for people.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/offtake-go/offtake/bench/measure"
+	"github.com/offtake-go/offtake/bench/peers"
+)
+
+// Report is one run.
+type Report struct {
+	Machine  string            `json:"machine"`
+	Go       string            `json:"go"`
+	Date     string            `json:"date"`
+	Short    bool              `json:"short"`
+	Versions map[string]string `json:"versions"`
+
+	Layer    []measure.Cost     `json:"layer"`
+	Loopback []measure.Cost     `json:"loopback"`
+	TLS      []measure.Cost     `json:"loopbackTLS"`
+	HTTP2    []measure.Cost     `json:"loopbackHTTP2"`
+	Overload []measure.Overload `json:"overload"`
+	Outage   []measure.Outage   `json:"outage"`
+	Death    []measure.Death    `json:"queryOfDeath"`
+	Waiters  []measure.Waiters  `json:"waiters"`
+}
+
+// New describes the machine and the peers.
+func New(stacks []peers.HTTP) *Report {
+	r := &Report{
+		Machine:  fmt.Sprintf("%s, %d CPUs, %s/%s", processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+		Go:       runtime.Version(),
+		Date:     time.Now().UTC().Format(time.DateOnly),
+		Versions: map[string]string{},
+	}
+	built, _ := debug.ReadBuildInfo()
+	for _, s := range stacks {
+		for _, m := range built.Deps {
+			if s.Module != "" && strings.HasPrefix(s.Module, m.Path) {
+				r.Versions[m.Path] = m.Version
+			}
+		}
+	}
+	delete(r.Versions, "github.com/offtake-go/offtake")
+	return r
+}
+
+// processor is what Linux says of it; elsewhere it is not told.
+func processor() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown processor"
+}
+
+// Read reads a report that Write wrote.
+func Read(dir string) (*Report, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "results.json"))
+	if err != nil {
+		return nil, err
+	}
+	r := new(Report)
+	return r, json.Unmarshal(data, r)
+}
+
+// Write writes results.json, results.md and results.html into a folder.
+func (r *Report) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	page, err := r.HTML()
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{
+		"results.json": append(data, '\n'), "results.md": []byte(r.Markdown()), "results.html": page,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
