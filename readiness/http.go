@@ -22,9 +22,10 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusOK
 	}
 	if r.URL.Query().Has("verbose") {
-		body, _ := json.Marshal(verbose(stats)) // strings and counts always encode
-		say(w, status, "application/json", string(body))
-		return
+		if body, err := json.Marshal(verbose(stats)); err == nil { // strings and counts always encode
+			say(w, status, "application/json", string(body))
+			return
+		}
 	}
 	say(w, status, "text/plain; charset=utf-8", stats.State.String())
 }
