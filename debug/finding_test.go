@@ -1,0 +1,159 @@
+package debug
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// quiet is an upstream of which there is nothing to say.
+func quiet() (Upstream, window) {
+	u := Upstream{Name: "card-processor", RetryBalance: 10}
+	u.Places, u.InFlight, u.Required = 24, 5, 6
+	u.Plan = Plan{InFlight: 24, Deadline: 5 * time.Second, Rate: 20}
+	w := window{seconds: 62, attempts: 1000, outcomes: map[string]uint64{"2xx": 1000}}
+	return u, w
+}
+
+// waits is a histogram of n observations of at most 250 ms, and more than 100.
+func waits(n uint64) Histogram {
+	return Histogram{Bounds: []float64{0, 0.1, 0.25}, Counts: []uint64{0, 0, n, n}}
+}
+
+func TestSaysWhatIsWrongAndWhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Upstream, *window)
+		want   findings
+	}{
+		"nothing": {
+			func(*Upstream, *window) {},
+			findings{{fine, "ok", "needs 6 of 24 places", ""}},
+		},
+		"no traffic": {
+			func(u *Upstream, w *window) { u.InFlight, w.outcomes = 0, nil },
+			findings{{fine, "idle", "no calls in the last minute", ""}},
+		},
+		"the copied number": {
+			func(u *Upstream, w *window) {
+				u.Places, u.InFlight, u.Queued, u.Required = 10, 10, 12, 27.6
+				u.Rate, u.Hold = 23, 1200*time.Millisecond
+				w.wait = waits(100)
+			},
+			findings{{bad, "queueing", "needs 28 places, has 10",
+				"23/s that hold a place for 1.2 s each; planned: 20/s for 500 ms at most; 12 wait, the p95 of the wait is 243 ms"}},
+		},
+		"too few places that nobody waits for yet": {
+			func(u *Upstream, _ *window) { u.Required = 30 },
+			findings{{warn, "too small", "needs 30 places, has 24", ""}},
+		},
+		"bursts": {
+			func(_ *Upstream, w *window) { w.wait = waits(100) },
+			findings{{warn, "queueing", "bursts wait: the p95 is 243 ms, and on average it needs 6 places, has 24", ""}},
+		},
+		"refusals after their cause": {
+			func(u *Upstream, w *window) {
+				u.Required = 48
+				w.outcomes["busy"], w.refused = 250, map[string]uint64{"queue_full": 240, "wait": 10}
+			},
+			findings{
+				{bad, "queueing", "needs 48 places, has 24", "nobody waits just now"},
+				{bad, "busy", "250 of 1250 calls refused in the last minute", "240 queue full, 10 wait"},
+			},
+		},
+		"broken": {
+			func(_ *Upstream, w *window) { w.outcomes["reset"], w.outcomes["5xx"] = 300, 30 },
+			findings{{bad, "broken", "330 of 1330 calls failed in the last minute", "300 reset, 30 5xx"}},
+		},
+		"a few failures": {
+			func(_ *Upstream, w *window) { w.outcomes["tls"] = 20 },
+			findings{{warn, "broken", "20 of 1020 calls failed in the last minute", "20 tls"}},
+		},
+		"failures in a thousand": {
+			func(_ *Upstream, w *window) { w.outcomes["5xx"] = 2 },
+			findings{{fine, "ok", "needs 6 of 24 places", ""}},
+		},
+		"too slow": {
+			func(_ *Upstream, w *window) {
+				w.outcomes["timeout"], w.duration = 100, waits(1000)
+			},
+			findings{{bad, "slow", "100 of 1100 calls ran out of time in the last minute", "the p95 of a call is 243 ms"}},
+		},
+		"soon too slow": {
+			func(u *Upstream, w *window) { u.Plan.Deadline, w.duration = 400*time.Millisecond, waits(1000) },
+			findings{{warn, "slow", "the p95 is 243 ms, more than half of the deadline of 400 ms", ""}},
+		},
+		"retries": {
+			func(u *Upstream, w *window) {
+				u.RetryBalance = 0.4
+				w.attempts, w.retries = 1400, map[string]uint64{"status": 390, "busy": 10}
+			},
+			findings{
+				{bad, "amplifying", "1.4 attempts for each call", ""},
+				{warn, "out of retries", "400 retries in the last minute, and the budget allows no more", "390 status, 10 busy"},
+				{warn, "upstream busy", "it said so of 10 calls that were sent again", ""},
+			},
+		},
+		"churn and leaks": {
+			func(_ *Upstream, w *window) { w.dials, w.leaked = map[string]uint64{"2xx": 0, "connect": 200}, 1 },
+			findings{
+				{warn, "reconnecting", "200 dials for 1000 attempts", ""},
+				{warn, "leaking", "1 body nobody closed; each held its place until the deadline", ""},
+			},
+		},
+		"observe mode": {
+			func(u *Upstream, w *window) { u.Observing, w.observed = true, map[string]uint64{"wait": 12} },
+			findings{{note, "observe mode", "would have refused 12 of 1000 calls in the last minute", "12 wait"}},
+		},
+		"draining": {
+			func(u *Upstream, _ *window) { u.Draining, u.Required = true, 100 },
+			findings{{note, "draining", "takes no more; 5 in flight", ""}},
+		},
+	} {
+		u, w := quiet()
+		c.change(&u, &w)
+		if got := judgeUpstream(u, w); !slices.Equal(got, c.want) {
+			t.Errorf("%s: judgeUpstream() =\n%q, want\n%q", name, got, c.want)
+		}
+	}
+}
+
+func TestADoorSaysThatItIsShut(t *testing.T) {
+	d := Door{Shut: true}
+	d.Queued = 3
+	if got, want := judgeDoor(d, window{}), (findings{{warn, "shut", "not opened yet; 3 wait", ""}}); !slices.Equal(got, want) {
+		t.Errorf("judgeDoor(shut) = %q, want %q", got, want)
+	}
+	d = Door{}
+	d.Places, d.Required = 64, 90
+	w := window{seconds: 10, outcomes: map[string]uint64{"2xx": 80, "busy": 20, "timeout": 5}}
+	want := findings{
+		{bad, "queueing", "needs 90 places, has 64", "nobody waits just now"},
+		{bad, "busy", "20 of 105 calls refused in the last 10 s", "20 busy"},
+		{warn, "slow", "5 of 105 requests ran out of time in the last 10 s", ""},
+	}
+	if got := judgeDoor(d, w); !slices.Equal(got, want) {
+		t.Errorf("judgeDoor(busy) =\n%q, want\n%q", got, want)
+	}
+}
+
+func TestAGateSaysWhatItWaitsFor(t *testing.T) {
+	passed := Check{Name: "a", Passed: true}
+	for name, c := range map[string]struct {
+		gate Gate
+		want findings
+	}{
+		"open":     {Gate{State: "ready", Checks: []Check{passed}}, findings{{fine, "ready", "1 check passed", ""}}},
+		"draining": {Gate{State: "draining"}, findings{{note, "draining", "closed for good; the balancer sends no more", ""}}},
+		"not run":  {Gate{State: "warming"}, findings{{warn, "warming", "every check has passed; Run has not opened the gate", ""}}},
+		"warming": {Gate{State: "warming", Checks: []Check{passed, {Name: "b", Took: 3 * time.Second}}},
+			findings{{warn, "warming", "b, for 3 s so far", ""}}},
+		"stuck": {Gate{State: "warming", Checks: []Check{{Name: "b", Took: time.Minute}}},
+			findings{{bad, "not ready", "b has been warming for 60 s", ""}}},
+		"failing": {Gate{State: "warming", Checks: []Check{{Name: "b", Took: 1500 * time.Millisecond, Attempts: 4, Err: "connection refused"}}},
+			findings{{bad, "not ready", "b has failed 4 times in 1.5 s", "connection refused"}}},
+	} {
+		if got := judgeGate(c.gate); !slices.Equal(got, c.want) {
+			t.Errorf("%s: judgeGate() = %q, want %q", name, got, c.want)
+		}
+	}
+}

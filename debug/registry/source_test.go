@@ -1,0 +1,79 @@
+package registry_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake/admission"
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/debug"
+	"github.com/offtake-go/offtake/debug/registry"
+	"github.com/offtake-go/offtake/httpclient"
+)
+
+func TestClientsAndDoorsAreReadFromTheirMetrics(t *testing.T) {
+	metrics := prometheus.NewRegistry()
+	plan := capacity.Plan{InFlight: 4, Attempts: capacity.NoRetry}
+	door, err := admission.New(plan, &admission.Options{Name: "front", Registerer: metrics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer door.Close()
+	srv := httptest.NewServer(door.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})))
+	defer srv.Close()
+	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"replica": "0"}, metrics)
+	client, err := httpclient.New(srv.URL, plan, &httpclient.Options{Name: "self", Registerer: labelled})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, method := range []string{http.MethodGet, http.MethodGet, http.MethodPost} {
+		r, err := http.NewRequestWithContext(t.Context(), method, srv.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	srv.Close() // every handler has returned
+
+	s := registry.Source(metrics)()
+	if len(s.Upstreams) != 1 || len(s.Doors) != 1 || len(s.Gates) != 0 {
+		t.Fatalf("read %d upstreams, %d doors and %d gates, want 1, 1 and 0", len(s.Upstreams), len(s.Doors), len(s.Gates))
+	}
+	u, d := s.Upstreams[0], s.Doors[0]
+	if u.Name != "self (replica 0)" || d.Name != "front" {
+		t.Errorf("names = %q and %q, want %q and %q", u.Name, d.Name, "self (replica 0)", "front")
+	}
+	for name, f := range map[string]debug.Flow{"client": u.Flow, "door": d.Flow} {
+		if f.Places != 4 || f.Outcomes["2xx"] != 2 || f.Outcomes["5xx"] != 1 || f.Required <= 0 {
+			t.Errorf("%s = %+v, want 4 places, 2 of 2xx, 1 of 5xx, and a need", name, f)
+		}
+		if all := f.Duration.Counts; len(all) == 0 || all[len(all)-1] != 3 || !slices.IsSorted(all) {
+			t.Errorf("%s: durations = %v, want 3 in all", name, all)
+		}
+		if all := f.QueueWait.Counts; len(all) == 0 || all[len(all)-1] != 3 || all[0] != 3 {
+			t.Errorf("%s: queue waits = %v, want 3 of none", name, all)
+		}
+	}
+	if u.Attempts != 3 || u.Dials["2xx"] != 1 || u.RetryBalance <= 0 {
+		t.Errorf("upstream = %d attempts, dials %v, budget %v, want 3 on 1 connection, and a budget", u.Attempts, u.Dials, u.RetryBalance)
+	}
+}
+
+func TestAnEmptyRegistryIsAnEmptySnapshot(t *testing.T) {
+	if s := registry.Source(prometheus.NewRegistry())(); len(s.Upstreams)+len(s.Doors)+len(s.Gates) != 0 {
+		t.Errorf("Source() = %+v, want nothing", s)
+	}
+}

@@ -1,0 +1,159 @@
+package debug
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+func upstreamSubject(u Upstream, w window, now time.Time) *subject {
+	s := &subject{Kind: "upstream", Name: u.Name, Target: clean(u.Target), Findings: judgeUpstream(u, w), Live: liveOf(u.Flow, w)}
+	s.Live.Retries = w.retries
+	s.Facts = append(flowFacts(u.Flow, w, "calls"), upstreamFacts(u, w)...)
+	for _, f := range u.Failures {
+		s.Errors = append(s.Errors, failed{Class: f.Class, Text: clean(f.Text), Ago: ago(now.Sub(f.At))})
+	}
+	return s
+}
+
+func doorSubject(d Door, w window) *subject {
+	s := &subject{Kind: "door", Name: d.Name, Findings: judgeDoor(d, w), Live: liveOf(d.Flow, w)}
+	s.Facts = append(flowFacts(d.Flow, w, "requests"), fact{"tells the refused to come back in", "", brief(d.RetryAfter)})
+	return s
+}
+
+func gateSubject(g Gate) *subject {
+	s := &subject{Kind: "gate", Name: g.Name, Findings: judgeGate(g)}
+	if s.Name == "" {
+		s.Name = "readiness"
+	}
+	for _, c := range g.Checks {
+		now := fmt.Sprintf("passed after %s, at attempt %d", brief(c.Took), c.Attempts)
+		if !c.Passed {
+			now = fmt.Sprintf("not yet, after %s and %s", brief(c.Took), count(uint64(max(0, c.Attempts)), "failed attempt"))
+			if c.Err != "" {
+				now += ": " + clean(c.Err)
+			}
+		}
+		s.Facts = append(s.Facts, fact{c.Name, "passes once", now})
+	}
+	return s
+}
+
+func liveOf(f Flow, w window) *live {
+	return &live{
+		InFlight: f.InFlight, Places: f.Places, Required: sample(f.Required), Queued: f.Queued,
+		Window: sample(w.seconds), Wait: w.wait.percentiles(), Duration: w.duration.percentiles(),
+		Outcomes: w.outcomes, Refused: w.refused, Observed: w.observed,
+	}
+}
+
+// flowFacts has the plan beside what is, in the order of a call's life.
+func flowFacts(f Flow, w window, calls string) []fact {
+	p := f.Plan
+	facts := []fact{
+		{"places", whole(p.InFlight), fmt.Sprintf("%d of %d in flight; the traffic needs %s", f.InFlight, f.Places, places(f.Required))},
+		{"queue", whole(p.Queue), waiting(f.Queued)},
+		{"wait for a place", brief(p.Wait), spread(w.wait)},
+		{"whole " + strings.TrimSuffix(calls, "s"), deadlineOf(p), spread(w.duration)},
+		{calls + " by outcome", "", tally(w.outcomes, w)},
+		{"refused", "", tally(w.refused, w)},
+	}
+	if f.Rate > 0 || p.Rate > 0 {
+		planned := "–"
+		if p.Rate > 0 {
+			planned = number(p.Rate) + "/s"
+		}
+		facts = append(facts, fact{"rate", planned, fmt.Sprintf("%s/s, %s in a place", number(f.Rate), seconds(f.Hold.Seconds()))})
+	}
+	if f.Observing {
+		facts = append(facts, fact{"observe mode", "", "would have refused: " + tally(w.observed, w)})
+	}
+	return facts
+}
+
+func upstreamFacts(u Upstream, w window) []fact {
+	p := u.Plan
+	attempts := "–"
+	if p.Attempts > 0 {
+		attempts = fmt.Sprintf("%d at most, of %s each", p.Attempts, brief(p.Attempt))
+	} else if p.Attempts < 0 {
+		attempts = "1, no retry"
+	}
+	retryShare := "–"
+	if p.RetryShare > 0 {
+		retryShare = number(100*p.RetryShare) + " % of calls"
+	}
+	connections := fmt.Sprintf("%d idle, %d active", u.Idle, u.Active)
+	if u.Oldest > 0 {
+		connections += ", the oldest " + brief(u.Oldest)
+	}
+	return []fact{
+		{"attempts", attempts, number(float64(w.attempts)/max(w.seconds, 1)) + "/s"},
+		{"retries", retryShare, fmt.Sprintf("%s; the budget allows %s now", tally(w.retries, w), number(u.RetryBalance))},
+		{"wait for a connection", "", spread(w.connect)},
+		{"wait for headers", brief(p.Attempt), spread(w.headers)},
+		{"connections", connectionPlan(p), connections},
+		{"dials by outcome", "", tally(w.dials, w)},
+		{"bodies left open", "", tally(map[string]uint64{"leaked": w.leaked}, w)},
+	}
+}
+
+func connectionPlan(p Plan) string {
+	if p.Connections == 0 {
+		return "–"
+	}
+	s := count(uint64(max(0, p.Connections)), "connection")
+	if p.Streams > 1 {
+		s += " of " + count(uint64(p.Streams), "stream")
+	}
+	if p.Warm > 0 {
+		s += fmt.Sprintf(", %d warm", p.Warm)
+	}
+	return s
+}
+
+func deadlineOf(p Plan) string {
+	if p.Deadline == 0 {
+		return "–"
+	}
+	return brief(p.Deadline) + " at most"
+}
+
+// whole writes a planned size. Negative ones are the plan's named nothings.
+func whole(n int) string {
+	switch {
+	case n < 0:
+		return "none"
+	case n == 0:
+		return "–"
+	}
+	return fmt.Sprint(n)
+}
+
+// spread writes the percentiles of a histogram.
+func spread(h Histogram) string {
+	if h.count() == 0 {
+		return "–"
+	}
+	beyond := ""
+	if h.capped(0.99) {
+		beyond = "more than "
+	}
+	return fmt.Sprintf("p50 %s, p95 %s, p99 %s%s", seconds(h.quantile(0.5)), seconds(h.quantile(0.95)), beyond, seconds(h.quantile(0.99)))
+}
+
+// tally writes counts with the time in which they came.
+func tally(counts map[string]uint64, w window) string {
+	if sum(counts) == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%s in the %s", list(counts), w.span())
+}
+
+func ago(d time.Duration) string {
+	if d < time.Second {
+		return "just now"
+	}
+	return seconds(d.Round(time.Second).Seconds()) + " ago"
+}
