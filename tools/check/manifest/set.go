@@ -67,6 +67,22 @@ func (o *Object) At(path ...string) Ref {
 	return at
 }
 
+// Keys lists the keys of the mapping at a path, as they are written.
+func (o *Object) Keys(path ...string) []string {
+	n := o.node
+	for _, key := range path {
+		n = child(n, key)
+	}
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	var keys []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		keys = append(keys, n.Content[i].Value)
+	}
+	return keys
+}
+
 // child finds a key of a mapping or an index of a list.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil {

@@ -1,0 +1,31 @@
+package check
+
+// c05 is whether the limit carries the headroom that is asked for.
+type c05 struct {
+	Rate, Lat, Growth float64
+	Limit             int
+}
+
+func (n c05) verdict() Verdict {
+	load := n.Rate * n.Lat
+	limit := float64(n.Limit)
+	levers := say("max growth %.4gx, or latency <= %.4g s, or shed %s", limit/load, limit/(n.Growth*n.Rate), share(max(0, 1-limit/(n.Growth*load))))
+	return holds(n.Growth*load <= limit,
+		say("%.4g needed vs %d: %s", n.Growth*load, n.Limit, levers),
+		say("INFEASIBLE; any one of: limit >= %d | mean latency <= %.4g s | rate <= %.4g/s | refuse >= %s with 429",
+			ceilTo(n.Growth*load), limit/(n.Growth*n.Rate), limit/n.Lat, share(max(0, 1-limit/(n.Growth*load))))).scaled(limit, n.Growth*load, "in flight")
+}
+
+func ruleC05() Rule {
+	return rule(Rule{
+		ID: "C05", Title: "the headroom can not be carried at the limit", Severity: Error,
+		Breaks: "headroom x rate x latency > limit",
+		Source: "Little's law", Needs: "a rate, a latency and a limit",
+	}, func(w *World, emit func(Place, c05)) {
+		for _, c := range w.pools() {
+			if c.Upstream.Limit > 0 && c.Mean > 0 {
+				emit(c.place(), c05{c.Rate, c.Mean, c.Pool.Headroom, c.Upstream.Limit * c.Pool.Streams})
+			}
+		}
+	})
+}

@@ -1,0 +1,26 @@
+package check
+
+// c10 is whether a limit is held by a limit.
+type c10 struct {
+	Conns, Limit int
+}
+
+func (n c10) verdict() Verdict {
+	return holds(n.Conns > 0,
+		say("MaxConnsPerHost=%d with upstream limit %d", n.Conns, n.Limit),
+		say("set MaxConnsPerHost: an idle limit is no limit on connections"))
+}
+
+func ruleC10() Rule {
+	return rule(Rule{
+		ID: "C10", Title: "an upstream's limit without a hard cap", Severity: Error,
+		Breaks: "the upstream states a limit and the client has none on its connections",
+		Source: "net/http: MaxConnsPerHost 0 is no limit, and MaxIdleConnsPerHost bounds only idle ones", Needs: "a limit and a client",
+	}, func(w *World, emit func(Place, c10)) {
+		for _, c := range w.pools() {
+			if c.Upstream.Limit > 0 {
+				emit(c.place(), c10{c.Pool.Connections, c.Upstream.Limit})
+			}
+		}
+	})
+}

@@ -1,0 +1,37 @@
+package check
+
+import "github.com/offtake-go/offtake/capacity"
+
+// Linux's defaults: ip_local_port_range and the length of TIME_WAIT.
+const (
+	localPorts = 28232
+	timeWait   = 60
+)
+
+// c11 is whether closed connections use up the local ports.
+type c11 struct {
+	Dials float64 // per second
+}
+
+func (n c11) verdict() Verdict {
+	return holds(n.Dials*timeWait <= 0.8*localPorts,
+		say("%.4g sockets in TIME_WAIT of %d ports (limit %.4g dials/s)", n.Dials*timeWait, localPorts, capacity.MaxDials(localPorts, timeWait)),
+		say("keep connections until fewer than %.4g are dialled per second, or widen ip_local_port_range", 0.8*capacity.MaxDials(localPorts, timeWait)))
+}
+
+func ruleC11() Rule {
+	return rule(Rule{
+		ID: "C11", Title: "ephemeral ports run out", Severity: Error,
+		Breaks: "dials per second x 60 s > 0.8 x 28232 ports, for one address and port",
+		Source: "Linux ip_local_port_range 32768-60999, TCP_TIMEWAIT_LEN 60 s", Needs: "a client, a rate and a latency",
+	}, func(w *World, emit func(Place, c11)) {
+		for _, c := range w.pools() {
+			p := c.Pool
+			if !p.Foreign || c.Mean == 0 || p.Cap > 0 && p.Idle >= p.Cap {
+				continue
+			}
+			rate := c.Rate / float64(w.Service.Min)
+			emit(c.place(), c11{rate * capacity.DialChance(rate*c.Mean, p.Idle)})
+		}
+	})
+}

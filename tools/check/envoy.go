@@ -1,0 +1,83 @@
+package check
+
+import (
+	"slices"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+// envoyPolicy reads a cluster with Envoy's own defaults.
+func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *Policy {
+	p := &Policy{Ref: o.Ref, Object: o, Plane: plane, ConnectTimeout: seconds(c.GetConnectTimeout(), 5), MaxRetries: 3}
+	if t := c.GetCommonLbConfig().GetHealthyPanicThreshold(); t != nil {
+		percent := int(t.GetValue())
+		p.Panic = &percent
+	}
+	p.ActiveChecks = len(c.GetHealthChecks()) > 0
+	for _, t := range c.GetCircuitBreakers().GetThresholds() {
+		p.MaxConnections = number(t.GetMaxConnections(), 1024)
+		p.MaxRequests = number(t.GetMaxRequests(), 1024)
+		p.MaxPending = number(t.GetMaxPendingRequests(), 1024)
+		p.MaxRetries = number(t.GetMaxRetries(), 3)
+		if b := t.GetRetryBudget(); b != nil {
+			p.Budget = &Budget{Min: number(b.GetMinRetryConcurrency(), 3), Ref: o.At("circuit_breakers")}
+			percent := 20.0
+			if b.GetBudgetPercent() != nil {
+				percent = b.GetBudgetPercent().GetValue()
+			}
+			p.Budget.Percent = &percent
+		}
+	}
+	if od := c.GetOutlierDetection(); od != nil {
+		d := &Detector{
+			Consecutive5xx: number(od.GetConsecutive_5Xx(), 5), LocalOrigin: number(od.GetConsecutiveLocalOriginFailure(), 0), Split: od.GetSplitExternalLocalOriginErrors(),
+			Interval: seconds(od.GetInterval(), 10), Base: seconds(od.GetBaseEjectionTime(), 30), Longest: seconds(od.GetMaxEjectionTime(), 300),
+			Max: number(od.GetMaxEjectionPercent(), 10), AlwaysOne: od.GetAlwaysEjectOneHost().GetValue(), Ref: o.At("outlier_detection"),
+		}
+		if number(od.GetEnforcingConsecutive_5Xx(), 100) == 0 {
+			d.Consecutive5xx = 0
+		}
+		if number(od.GetEnforcingConsecutiveGatewayFailure(), 0) > 0 { // counted, but not enforced, by default
+			d.Gateway = number(od.GetConsecutiveGatewayFailure(), 5)
+		}
+		d.Fields = slices.Concat(o.Keys("outlier_detection"), o.Keys("outlierDetection"))
+		p.Detector = d
+	}
+	return p
+}
+
+// envoyRoute reads the route of a configuration that leads to a host.
+func envoyRoute(o *manifest.Object, config *routev3.RouteConfiguration, host string, plane ControlPlane) *Route {
+	for _, v := range config.GetVirtualHosts() {
+		for _, r := range v.GetRoutes() {
+			action := r.GetRoute()
+			if action == nil || !sameHost(manifest.Host(action.GetCluster()), host) {
+				continue
+			}
+			route := &Route{Ref: o.Ref, Plane: plane, Timeout: seconds(action.GetTimeout(), 15), Implicit: action.GetTimeout() == nil, Tries: 1, Stated: -1}
+			retry := action.GetRetryPolicy()
+			if retry == nil {
+				retry = v.GetRetryPolicy()
+			}
+			if retry != nil {
+				route.Stated = number(retry.GetNumRetries(), 1)
+				route.Tries = route.Stated + 1
+				route.PerTry = seconds(retry.GetPerTryTimeout(), 0)
+				route.On = retry.GetRetryOn()
+			}
+			return route
+		}
+	}
+	return nil
+}
+
+func number(v *wrapperspb.UInt32Value, otherwise int) int {
+	if v == nil {
+		return otherwise
+	}
+	return int(v.GetValue())
+}

@@ -1,0 +1,166 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+// A Finding is one condition that does not hold.
+type Finding struct {
+	Rule     string
+	Title    string
+	Severity Severity
+	Subject  string
+	Ref      manifest.Ref
+
+	Evidence, Remedy string
+	Scale            Scale
+
+	// Detail has several lines where one is not enough.
+	Detail string
+}
+
+// The findings that are about the inputs and not about calls.
+const (
+	unreadField   = "P01" // a manifest has a field that its type does not have
+	expiredIgnore = "I01"
+	unusedIgnore  = "I02"
+)
+
+// A Report is the outcome of a check.
+type Report struct {
+	// Findings are in a stable order: by severity, rule and subject.
+	Findings []Finding
+
+	// Held are the IDs of rules that were checked and hold everywhere; Unknown those
+	// whose numbers are not all known.
+	Held, Unknown []string
+
+	// Ignored counts findings that an ignore or the baseline covers.
+	Ignored int
+
+	// Broken are inputs that could not be read.
+	Broken []manifest.Problem
+}
+
+// Worst is the highest severity among the findings; false if there is none.
+func (r *Report) Worst() (Severity, bool) {
+	if len(r.Findings) == 0 {
+		return Info, false
+	}
+	return slices.MaxFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) }).Severity, true
+}
+
+// Check applies every rule to a world.
+func (w *World) Check(o Options, known Baseline) *Report {
+	r := &Report{}
+	for _, rule := range Rules() {
+		cases := rule.cases(w)
+		if len(cases) == 0 {
+			r.Unknown = append(r.Unknown, rule.ID)
+			continue
+		}
+		found := findingsOf(rule, cases)
+		if len(found) == 0 {
+			r.Held = append(r.Held, rule.ID)
+		}
+		for i := range found {
+			found[i].Detail = w.detail(found[i])
+		}
+		r.Findings = append(r.Findings, found...)
+	}
+	w.addProblems(r)
+	w.ignore(r, o)
+	known.drop(r)
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	})
+	return r
+}
+
+// findingsOf turns the failing cases of a rule into findings: one for each subject,
+// with the eras in which it fails, and one only where several subjects share the
+// cause.
+func findingsOf(rule Rule, cases []instance) []Finding {
+	var found []Finding
+	for _, c := range cases {
+		if c.Holds {
+			continue
+		}
+		f := Finding{
+			Rule: rule.ID, Title: rule.Title, Severity: rule.Severity, Subject: c.Subject, Ref: c.Ref,
+			Evidence: c.Evidence, Remedy: c.Remedy, Scale: c.Scale,
+		}
+		if note := eraNote(c.Subject, cases); note != "" {
+			f.Evidence += " (" + note + ")"
+		}
+		same := func(o Finding) bool {
+			return o.Subject == f.Subject && o.Ref == f.Ref || o.Ref == f.Ref && o.Evidence == f.Evidence
+		}
+		if !slices.ContainsFunc(found, same) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// eraNote says in which versions a subject's condition fails, if that differs.
+func eraNote(subject string, cases []instance) string {
+	var fails, holds []string
+	for _, c := range cases {
+		if c.Subject != subject || c.Era == "" {
+			continue
+		}
+		if !c.Holds && !slices.Contains(fails, c.Era) {
+			fails = append(fails, c.Era)
+		}
+		if c.Holds && !slices.Contains(holds, c.Era) {
+			holds = append(holds, c.Era)
+		}
+	}
+	holds = slices.DeleteFunc(holds, func(e string) bool { return slices.Contains(fails, e) })
+	if len(fails) == 0 || len(holds) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the version is not known: so with %s, not with %s", strings.Join(fails, ", "), strings.Join(holds, ", "))
+}
+
+// detail is the whole answer where a demand is infeasible.
+func (w *World) detail(f Finding) string {
+	if f.Rule != "C04" && f.Rule != "C05" {
+		return ""
+	}
+	if _, ok := w.Contract.Upstreams[f.Subject]; !ok {
+		return ""
+	}
+	_, err := w.Contract.Plan(f.Subject)
+	if e, ok := infeasible(err); ok {
+		return e.Explain()
+	}
+	return ""
+}
+
+// addProblems reports what the manifests have that their types do not. What O17
+// reports is left to it.
+func (w *World) addProblems(r *Report) {
+	for _, p := range w.Manifest.Problems {
+		if p.Field == "" {
+			r.Broken = append(r.Broken, p)
+			continue
+		}
+		byO17 := slices.ContainsFunc(w.detected(), func(c Call) bool {
+			o := c.Policy.Object
+			return o.String() == p.Object && o.File == p.File && slices.ContainsFunc(c.Policy.Detector.Unknown, func(f string) bool { return strings.HasSuffix(p.Field, "."+f) })
+		})
+		if !byO17 {
+			r.Findings = append(r.Findings, Finding{
+				Rule: unreadField, Title: "a field that does not exist", Severity: Error, Subject: p.Object, Ref: p.Ref,
+				Evidence: p.Text, Remedy: "the field's right name; as it stands it is dropped, and a default is in force",
+			})
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	eg "github.com/envoyproxy/gateway/api/v1alpha1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+// Envoy Gateway's defaults: its own, not Envoy's.
+const (
+	gatewayInterval = 3
+	gatewayRetries  = 2
+	gatewayRetryOn  = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes,503"
+)
+
+// gatewayPolicy reads Envoy Gateway's BackendTrafficPolicy.
+func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
+	p := &Policy{Ref: o.Ref, Object: o, Plane: "envoy-gateway", MaxRetries: 1024, ConnectTimeout: 10}
+	if t := b.Spec.Timeout; t != nil && t.TCP != nil {
+		p.ConnectTimeout = gatewaySeconds(t.TCP.ConnectTimeout, 10)
+	}
+	if c := b.Spec.CircuitBreaker; c != nil {
+		p.MaxConnections, p.MaxRequests = deref(c.MaxConnections, 1024), deref(c.MaxParallelRequests, 1024)
+		p.MaxPending, p.MaxRetries = deref(c.MaxPendingRequests, 1024), deref(c.MaxParallelRetries, 1024)
+	}
+	h := b.Spec.HealthCheck
+	if h == nil {
+		return p
+	}
+	if h.PanicThreshold != nil {
+		percent := int(*h.PanicThreshold)
+		p.Panic = &percent
+	}
+	p.ActiveChecks = h.Active != nil
+	if od := h.Passive; od != nil {
+		path := []string{"spec", "healthCheck", "passive"}
+		d := &Detector{
+			Consecutive5xx: deref(od.Consecutive5xxErrors, 5), Gateway: deref(od.ConsecutiveGatewayErrors, 0), LocalOrigin: deref(od.ConsecutiveLocalOriginFailures, 0),
+			Interval: gatewaySeconds(od.Interval, gatewayInterval), Base: gatewaySeconds(od.BaseEjectionTime, 30), Longest: 300,
+			Max: deref(od.MaxEjectionPercent, 10), Ref: o.At(path...), Fields: o.Keys(path...),
+		}
+		d.Split = od.SplitExternalLocalOriginErrors != nil && *od.SplitExternalLocalOriginErrors
+		d.AlwaysOne = od.AlwaysEjectOneEndpoint != nil && *od.AlwaysEjectOneEndpoint
+		if od.MaxEjectionPercent != nil {
+			stated := int(*od.MaxEjectionPercent)
+			d.Stated = &stated
+		}
+		if d.Max == 0 {
+			d.Max = 10
+		}
+		for _, u := range o.Unknown {
+			if name, ok := strings.CutPrefix(u, strings.Join(path, ".")+"."); ok {
+				d.Unknown = append(d.Unknown, name)
+			}
+		}
+		p.Detector = d
+	}
+	return p
+}
+
+// httpRoute reads the rule of a Gateway API route that leads to a host.
+func httpRoute(o *manifest.Object, r *gwv1.HTTPRoute, host string, plane ControlPlane) *Route {
+	for i, rule := range r.Spec.Rules {
+		leads := false
+		for _, b := range rule.BackendRefs {
+			leads = leads || sameHost(string(b.Name), host)
+		}
+		if !leads {
+			continue
+		}
+		route := &Route{Ref: o.At("spec", "rules", index(i)), Plane: plane, Tries: 1, Stated: -1, On: gatewayRetryOn, Implicit: true}
+		if plane == "istio" {
+			route.On, route.Tries = istioRetryOn, istioTries
+		}
+		var request, backend float64
+		if t := rule.Timeouts; t != nil {
+			request, backend = gatewaySeconds(t.Request, 0), gatewaySeconds(t.BackendRequest, 0)
+			route.Implicit = false
+		}
+		route.Timeout, route.PerTry = request, backend
+		if rule.Retry == nil {
+			// Without a retry stanza Istio takes backendRequest for the whole.
+			if plane == "istio" && backend > 0 {
+				route.Timeout, route.PerTry = backend, 0
+			}
+			return route
+		}
+		route.Stated = gatewayRetries
+		if rule.Retry.Attempts != nil {
+			route.Stated = *rule.Retry.Attempts
+		}
+		route.Tries = route.Stated + 1
+		for _, code := range rule.Retry.Codes {
+			route.On += "," + strconv.Itoa(int(code))
+		}
+		return route
+	}
+	return nil
+}
+
+// gatewayRoute reads the retries and timeouts of a BackendTrafficPolicy.
+func gatewayRoute(o *manifest.Object, b *eg.BackendTrafficPolicy) *Route {
+	if b.Spec.Retry == nil && (b.Spec.Timeout == nil || b.Spec.Timeout.HTTP == nil) {
+		return nil
+	}
+	route := &Route{Ref: o.At("spec"), Plane: "envoy-gateway", Timeout: 15, Implicit: true, Tries: 1, Stated: -1}
+	if t := b.Spec.Timeout; t != nil && t.HTTP != nil && t.HTTP.RequestTimeout != nil {
+		route.Timeout, route.Implicit = gatewaySeconds(t.HTTP.RequestTimeout, 15), false
+	}
+	if r := b.Spec.Retry; r != nil {
+		route.Stated, route.On = deref(r.NumRetries, gatewayRetries), gatewayRetryOn
+		route.Tries = route.Stated + 1
+		if r.PerRetry != nil {
+			route.PerTry = gatewaySeconds(r.PerRetry.Timeout, 0)
+		}
+		if r.RetryOn != nil {
+			var on []string
+			for _, t := range r.RetryOn.Triggers {
+				on = append(on, string(t))
+			}
+			for _, c := range r.RetryOn.HTTPStatusCodes {
+				on = append(on, strconv.Itoa(int(c)))
+			}
+			route.On = strings.Join(on, ",")
+		}
+	}
+	return route
+}
+
+// grpcRoute reads a gRPC service config, where maxAttempts counts the first and is
+// capped at five.
+func grpcRoute(o *manifest.Object, s *manifest.ServiceConfig) *Route {
+	for i, m := range s.MethodConfig {
+		route := &Route{Ref: o.At("methodConfig", index(i)), Plane: "grpc", Tries: 1, Stated: -1, Implicit: m.Timeout == ""}
+		if d, err := time.ParseDuration(m.Timeout); err == nil {
+			route.Timeout = d.Seconds()
+		}
+		if r := m.RetryPolicy; r != nil {
+			route.Stated, route.Tries = r.MaxAttempts, min(r.MaxAttempts, 5)
+			route.On = strings.ToLower(strings.ReplaceAll(strings.Join(r.RetryableStatusCodes, ","), "_", "-"))
+		}
+		return route
+	}
+	return nil
+}
+
+func gatewaySeconds(d *gwv1.Duration, otherwise float64) float64 {
+	if d == nil {
+		return otherwise
+	}
+	v, err := time.ParseDuration(string(*d))
+	if err != nil {
+		return otherwise
+	}
+	return v.Seconds()
+}
+
+func deref[N int32 | int64 | uint32](v *N, otherwise int) int {
+	if v == nil {
+		return otherwise
+	}
+	return int(*v)
+}
+
+func index(i int) string { return "[" + strconv.Itoa(i) + "]" }

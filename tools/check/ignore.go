@@ -1,0 +1,85 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ignore drops the findings that the contract accepts for a while, and adds one for
+// each ignore that has expired or covers nothing.
+func (w *World) ignore(r *Report, o Options) {
+	now := o.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	for i, ig := range w.Contract.Ignore {
+		ref := w.at(fmt.Sprintf("ignore[%d]", i))
+		// It holds to the end of its last day.
+		if !now.Before(ig.Expires.AddDate(0, 0, 1)) {
+			r.Findings = append(r.Findings, Finding{
+				Rule: expiredIgnore, Title: "an ignore has expired", Severity: Error, Subject: ig.Rule, Ref: ref,
+				Evidence: fmt.Sprintf("%s was accepted until %v: %s", ig.Rule, ig.Expires, ig.Reason), Remedy: "the finding mended, or a later day",
+			})
+			continue
+		}
+		before := len(r.Findings)
+		r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
+			return strings.EqualFold(f.Rule, ig.Rule) && (ig.Subject == "" || ig.Subject == f.Subject)
+		})
+		r.Ignored += before - len(r.Findings)
+		if before == len(r.Findings) {
+			r.Findings = append(r.Findings, Finding{
+				Rule: unusedIgnore, Title: "an ignore covers nothing", Severity: Warning, Subject: ig.Rule, Ref: ref,
+				Evidence: fmt.Sprintf("%s does not fire%s", ig.Rule, about(ig.Subject)), Remedy: "take it out",
+			})
+		}
+	}
+}
+
+func about(subject string) string {
+	if subject == "" {
+		return ""
+	}
+	return " for " + subject
+}
+
+// A Baseline lists findings that were there when the check was adopted. They are
+// not reported, so that a new one is seen. Its zero value is empty.
+type Baseline struct {
+	Findings []Known `json:"findings"`
+}
+
+// Known is a finding without its numbers, which change.
+type Known struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject"`
+}
+
+// BaselineOf lists the findings of a report.
+func BaselineOf(r *Report) Baseline {
+	b := Baseline{Findings: []Known{}}
+	for _, f := range r.Findings {
+		if k := (Known{f.Rule, f.Subject}); !slices.Contains(b.Findings, k) {
+			b.Findings = append(b.Findings, k)
+		}
+	}
+	return b
+}
+
+// ParseBaseline reads a baseline file.
+func ParseBaseline(data []byte) (Baseline, error) {
+	var b Baseline
+	if err := json.Unmarshal(data, &b); err != nil {
+		return Baseline{}, fmt.Errorf("check: baseline: %w", err)
+	}
+	return b, nil
+}
+
+func (b Baseline) drop(r *Report) {
+	before := len(r.Findings)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return slices.Contains(b.Findings, Known{f.Rule, f.Subject}) })
+	r.Ignored += before - len(r.Findings)
+}

@@ -1,0 +1,35 @@
+package check
+
+import "math"
+
+// k02 is whether a probe waits behind requests.
+type k02 struct {
+	Shared  bool
+	Q, W    int
+	Lat, To float64
+}
+
+func (n k02) verdict() Verdict {
+	wait := float64(n.Q) * n.Lat / float64(n.W)
+	safe := int(math.Ceil(n.To*float64(n.W)/n.Lat)) - 1
+	return holds(!n.Shared || wait < n.To, say("full queue waits %.4g s, probe timeout %g s; largest safe queue %d", wait, n.To, safe),
+		say("answer probes outside the door, or a queue of at most %d", safe))
+}
+
+func ruleK02() Rule {
+	return rule(Rule{
+		ID: "K02", Title: "the liveness probe waits behind requests", Severity: Error,
+		Breaks: "probes share the door and a full queue waits as long as the probe's timeout",
+		Source: "the kubelet restarts what does not answer in time, busy or not", Needs: "the door with its latency, and probes: shared",
+	}, func(w *World, emit func(Place, k02)) {
+		s := w.Service
+		if s.Door == nil || s.Latency == 0 {
+			return
+		}
+		timeout, ref := 1.0, s.DoorRef
+		if l := s.Probes.Liveness; l != nil {
+			timeout, ref = l.Timeout, l.Ref
+		}
+		emit(Place{Subject: s.Name, Ref: ref}, k02{s.Shared, max(s.Door.Queue, 0), s.Door.InFlight, s.Latency, timeout})
+	})
+}

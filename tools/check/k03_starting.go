@@ -1,0 +1,27 @@
+package check
+
+// k03 is whether a pod is killed before it has started.
+type k03 struct {
+	Delay, Per, To, Start float64
+	Ft                    int
+	Sp                    bool
+}
+
+func (n k03) verdict() Verdict {
+	killed := n.Delay + float64(n.Ft-1)*n.Per + n.To
+	return holds(n.Sp || killed >= n.Start, say("killed after %g s, start needs %g s", killed, n.Start),
+		say("a startupProbe with failureThreshold %d", ceilTo(n.Start/max(n.Per, 1))+1))
+}
+
+func ruleK03() Rule {
+	return rule(Rule{
+		ID: "K03", Title: "liveness kills a starting pod", Severity: Error,
+		Breaks: "no startupProbe, and initialDelay + (failureThreshold - 1) x period + timeout < the time to start",
+		Source: "the kubelet's probes", Needs: "a livenessProbe and start.time",
+	}, func(w *World, emit func(Place, k03)) {
+		s := w.Service
+		if l := s.Probes.Liveness; l != nil && s.Start > 0 {
+			emit(Place{Subject: s.Name, Ref: l.Ref}, k03{l.Delay, l.Period, l.Timeout, s.Start, l.Failures, s.Probes.Startup != nil})
+		}
+	})
+}

@@ -1,0 +1,22 @@
+package check
+
+// k05 is whether the balancer looks away first.
+type k05 struct {
+	Pre, Prop float64
+}
+
+func (n k05) verdict() Verdict {
+	return holds(n.Pre >= n.Prop, say("preStop %g s vs propagation %g s: SIGTERM races with proxies that still route here", n.Pre, n.Prop), say("a preStop sleep of %g s", n.Prop))
+}
+
+func ruleK05() Rule {
+	return rule(Rule{
+		ID: "K05", Title: "no time for the endpoint's removal to spread", Severity: Warning,
+		Breaks: "preStop < the time until all proxies know",
+		Source: "endpoints are removed in parallel with preStop", Needs: "a workload's manifest",
+	}, func(w *World, emit func(Place, k05)) {
+		if s := w.Service; s.Known {
+			emit(Place{Subject: s.Name, Ref: s.Ref}, k05{s.PreStop, w.Mesh.Propagation})
+		}
+	})
+}

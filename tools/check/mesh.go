@@ -1,0 +1,106 @@
+package check
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	eg "github.com/envoyproxy/gateway/api/v1alpha1"
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+// findPlane tells the control plane by the objects that were read, if nothing says.
+func (w *World) findPlane() {
+	set := w.Manifest
+	w.Mesh.IsIstio = w.Plane == "istio" || len(manifest.Of[*manifest.DestinationRule](set))+len(manifest.Of[*manifest.VirtualService](set)) > 0
+	if w.Plane != "" {
+		return
+	}
+	switch {
+	case w.Mesh.IsIstio:
+		w.Plane = "istio"
+	case len(manifest.Of[*eg.BackendTrafficPolicy](set)) > 0:
+		w.Plane = "envoy-gateway"
+	case len(manifest.Of[*manifest.Envoy](set)) > 0:
+		w.Plane = "envoy"
+	}
+}
+
+// readMesh brings together what holds for all calls.
+func (w *World) readMesh() {
+	m, c := &w.Mesh, w.Contract.Mesh
+	if c.PanicThreshold != nil {
+		percent := int(*c.PanicThreshold*100 + 0.5)
+		m.Panic = &percent
+	}
+	m.Unready, m.Fault, m.Zones = c.Unready, c.Fault.Seconds(), c.Zones
+	m.Propagation = 5
+	if c.Propagation != 0 {
+		m.Propagation = c.Propagation.Seconds()
+	}
+	for _, o := range manifest.Of[*corev1.Service](w.Manifest) {
+		s := o.Value.(*corev1.Service)
+		if s.Name == w.Contract.Service && s.Spec.TrafficDistribution != nil {
+			m.Distribution = true
+		}
+	}
+	for _, o := range manifest.Of[*manifest.Hosts](w.Manifest) {
+		for cluster, count := range o.Value.(*manifest.Hosts).Clusters {
+			if sameHost(manifest.Host(cluster), w.Contract.Service) {
+				m.Unready = max(m.Unready, count.Unready)
+			}
+		}
+	}
+	for _, config := range w.meshConfigs() {
+		if l := config.GetLocalityLbSetting(); l.GetEnabled() != nil {
+			enabled := l.GetEnabled().GetValue()
+			m.Locality = &enabled
+		}
+	}
+}
+
+// meshConfigs are Istio's global configurations that were read.
+func (w *World) meshConfigs() []*manifest.MeshConfig {
+	var all []*manifest.MeshConfig
+	for _, o := range manifest.Of[*manifest.MeshConfig](w.Manifest) {
+		if c := o.Value.(*manifest.MeshConfig); c != nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// statsInclusion is which counters the service's proxies export beside Istio's few.
+func (w *World) statsInclusion() []string {
+	if w.Service.Inclusion != nil {
+		return w.Service.Inclusion
+	}
+	for _, config := range w.meshConfigs() {
+		if m := config.GetDefaultConfig().GetProxyStatsMatcher(); m != nil {
+			return append(append(m.GetInclusionRegexps(), m.GetInclusionPrefixes()...), m.GetInclusionSuffixes()...)
+		}
+	}
+	return []string{"cluster_manager", "listener_manager", "server", "cluster.xds-grpc", "wasm"}
+}
+
+// panicPolicy is what the threshold of a policy follows from.
+func (w *World) panicPolicy(p *Policy) PanicPolicy {
+	explicit := w.Mesh.Panic
+	if explicit == nil {
+		explicit = p.Panic
+	}
+	return PanicPolicy{Outlier: p.Detector != nil, MinHealth: p.MinHealth, Explicit: explicit, Distribution: w.Mesh.Distribution}
+}
+
+// eras are those in which a policy may be interpreted.
+func (w *World) eras(p *Policy) []Era {
+	plane := p.Plane
+	if plane == "" {
+		plane = w.Plane
+	}
+	eras := erasOf(plane, w.Version)
+	if d := p.Detector; d != nil && d.AlwaysOne {
+		for i := range eras {
+			eras[i].Ejector = EnvoyOne
+		}
+	}
+	return eras
+}

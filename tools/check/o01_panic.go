@@ -1,0 +1,36 @@
+package check
+
+// o01 is whether ejections alone lead into panic.
+type o01 struct {
+	N, M, Thr int
+	Ver       Ejector
+}
+
+func (n o01) verdict() Verdict {
+	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
+	return holds(!Panics(n.N, n.N-out, n.Thr),
+		say("Emax=%d of %d (%s), healthy %s vs panic < %d%%", out, n.N, n.Ver, share(float64(n.N-out)/float64(n.N)), n.Thr),
+		largestPercent(n.N, n.Ver, func(out int) bool { return !Panics(n.N, n.N-out, n.Thr) })+", or a lower threshold")
+}
+
+// largestPercent says which maxEjectionPercent still passes.
+func largestPercent(hosts int, by Ejector, ok func(out int) bool) string {
+	for m := 100; m > 0; m-- {
+		if ok(EffectiveMaxEjected(hosts, m, by)) {
+			return say("maxEjectionPercent %d or less", m)
+		}
+	}
+	return "no maxEjectionPercent would do"
+}
+
+func ruleO01() Rule {
+	return rule(Rule{
+		ID: "O01", Title: "the ejection cap can cross the panic threshold", Severity: Error,
+		Breaks: "with as many hosts out as the cap allows, the healthy share is below the panic threshold",
+		Source: "Envoy's outlier_detection_impl.cc and load_balancer_impl.cc", Needs: "outlier detection and the number of hosts",
+	}, func(w *World, emit func(Place, o01)) {
+		w.eachDetector(func(p Place, c Call, hosts int, e Era) {
+			emit(p, o01{hosts, c.Policy.Detector.Max, w.threshold(c.Policy, e), e.Ejector})
+		})
+	})
+}

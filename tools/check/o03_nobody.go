@@ -1,0 +1,27 @@
+package check
+
+// o03 is whether anyone is left.
+type o03 struct {
+	N, M, Thr int
+	Ver       Ejector
+}
+
+func (n o03) verdict() Verdict {
+	if n.Ver == "" {
+		n.Ver = Envoy128
+	}
+	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
+	return holds(n.Thr > 0 || out < n.N, say("Emax=%d of %d, panic %d", out, n.N, n.Thr), "maxEjectionPercent 50 or less, or minHealthPercent above 0: without survivors every answer is 503 UH")
+}
+
+func ruleO03() Rule {
+	return rule(Rule{
+		ID: "O03", Title: "every host can be ejected and panic is off", Severity: Error,
+		Breaks: "the panic threshold is 0 and the cap allows all hosts out",
+		Source: "Envoy answers 503 UH where no host is left", Needs: "outlier detection and the number of hosts",
+	}, func(w *World, emit func(Place, o03)) {
+		w.eachDetector(func(p Place, c Call, hosts int, e Era) {
+			emit(p, o03{hosts, c.Policy.Detector.Max, w.threshold(c.Policy, e), e.Ejector})
+		})
+	})
+}

@@ -1,0 +1,38 @@
+package check
+
+import "github.com/offtake-go/offtake/capacity"
+
+// o04 is whether those who are left can carry the load.
+type o04 struct {
+	N, M int
+	Util float64
+	Ver  Ejector
+}
+
+func (n o04) verdict() Verdict {
+	if n.Ver == "" {
+		n.Ver = Envoy128
+	}
+	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
+	after := n.Util * capacity.LoadAfterEjection(n.N, out)
+	return holds(after <= 1, say("util %.4g x %d/%d = %.4g", n.Util, n.N, n.N-out, after),
+		largestPercent(n.N, n.Ver, func(out int) bool { return n.Util*capacity.LoadAfterEjection(n.N, out) <= 1 })+
+			say(", or a utilization of %.4g: reserve what you allow to eject", 1-float64(out)/float64(n.N)))
+}
+
+func ruleO04() Rule {
+	return rule(Rule{
+		ID: "O04", Title: "ejection overloads the survivors", Severity: Error,
+		Breaks: "utilization x hosts / (hosts - ejected) > 1",
+		Source: "the load stays when hosts go", Needs: "outlier detection, and the door with its latency and rates",
+	}, func(w *World, emit func(Place, o04)) {
+		if w.Service.Util == 0 {
+			return
+		}
+		w.eachDetector(func(p Place, c Call, hosts int, e Era) {
+			if c.Inbound {
+				emit(p, o04{hosts, c.Policy.Detector.Max, w.Service.Util, e.Ejector})
+			}
+		})
+	})
+}

@@ -1,0 +1,34 @@
+package check
+
+// o07 is whether a warming pod gets itself ejected.
+type o07 struct {
+	Rate, Warm    float64
+	N, Proxies, K int
+	Code          code
+	Gated         bool
+}
+
+func (n o07) verdict() Verdict {
+	reach := n.Rate / float64(n.N) / float64(n.Proxies) * n.Warm
+	return holds(n.Gated || !isServerError(answer(n.Code)) || reach < float64(n.K),
+		say("%.4g requests reach a warming pod per proxy, k=%d, code %s, gated=%v", reach, n.K, n.Code, n.Gated),
+		"a readiness gate; or 429, or a queue, while warming")
+}
+
+func ruleO07() Rule {
+	return rule(Rule{
+		ID: "O07", Title: "errors while warming trip the detector", Severity: Error,
+		Breaks: "a pod gets traffic before it is warm, answers 5xx, and each proxy sends it as many requests as eject it",
+		Source: "consecutive errors have no window: they need only the requests", Needs: "outlier detection, rates, and the time to warm",
+	}, func(w *World, emit func(Place, o07)) {
+		s := w.Service
+		if s.Warm == 0 {
+			return
+		}
+		for _, c := range w.Calls {
+			if c.Inbound && c.Policy != nil && c.Policy.Detector != nil && c.Rate > 0 && len(c.Hosts) > 0 {
+				emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, o07{c.Rate, s.Warm, c.Hosts[0], c.Proxies, c.Policy.Detector.trips(s.Answers), code(s.Answers), s.Gated})
+			}
+		}
+	})
+}

@@ -1,0 +1,31 @@
+package check
+
+import "math"
+
+// o10 is whether the detector notices a host that fails now and then.
+type o10 struct {
+	K    int
+	P, R float64 // share of failures, requests per second
+}
+
+func (n o10) verdict() Verdict {
+	p := math.Pow(n.P, float64(n.K))
+	needed := (1 - p) / (p * (1 - n.P))
+	return holds(needed <= n.R*60, say("needs %.4g requests on average, sees %.4g per minute", needed, n.R*60), "a lower threshold, or failurePercentageThreshold")
+}
+
+func ruleO10() Rule {
+	return rule(Rule{
+		ID: "O10", Title: "the detector can not trip", Severity: Info,
+		Breaks: "the mean number of requests until k failures in a row, (1 - p^k) / (p^k (1 - p)) with p = 1/2, is more than a host sees in a minute",
+		Source: "run lengths of independent trials", Needs: "outlier detection, a rate and the number of hosts",
+	}, func(w *World, emit func(Place, o10)) {
+		for _, c := range w.detected() {
+			d := c.Policy.Detector
+			k := least(d.Consecutive5xx, d.Gateway)
+			if k > 0 && c.Rate > 0 && len(c.Hosts) > 0 {
+				emit(Place{Subject: c.Name, Ref: d.Ref}, o10{k, 0.5, c.Rate / float64(c.Hosts[0]*c.Proxies)})
+			}
+		}
+	})
+}

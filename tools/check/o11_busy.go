@@ -1,0 +1,31 @@
+package check
+
+import "slices"
+
+// o11 is whether a busy host looks like a broken one.
+type o11 struct {
+	Od   bool
+	Code code
+}
+
+func (n o11) verdict() Verdict {
+	return holds(!n.Od || !isServerError(answer(n.Code)), say("busy=%s", n.Code), "429 (gRPC RESOURCE_EXHAUSTED): it resets the counters of the detector")
+}
+
+func ruleO11() Rule {
+	return rule(Rule{
+		ID: "O11", Title: "busy looks like broken", Severity: Error,
+		Breaks: "outlier detection is on and a busy host answers with a code that it counts",
+		Source: "Envoy maps gRPC's codes: RESOURCE_EXHAUSTED to 429, UNAVAILABLE to 503", Needs: "outlier detection and the busy answer",
+	}, func(w *World, emit func(Place, o11)) {
+		for _, c := range w.detected() {
+			d := c.Policy.Detector
+			if c.Busy == "" {
+				continue
+			}
+			// A list of codes replaces the test for 5xx.
+			counted := len(d.Codes) == 0 || slices.Contains(d.Codes, statusOf(c.Busy))
+			emit(Place{Subject: c.Name, Ref: d.Ref}, o11{counted, code(c.Busy)})
+		}
+	})
+}

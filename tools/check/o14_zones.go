@@ -1,0 +1,58 @@
+package check
+
+import (
+	"maps"
+	"slices"
+)
+
+// o14 is whether one zone gets more than it carries.
+type o14 struct {
+	Share, Cap []float64
+	Rate       float64
+	Local      *bool
+}
+
+func (n o14) verdict() Verdict {
+	worst, all := 0.0, 0.0
+	for i, s := range n.Share {
+		worst = max(worst, s*n.Rate/n.Cap[i])
+		all += n.Cap[i]
+	}
+	off := n.Local != nil && !*n.Local
+	return holds(off || len(n.Share) < 2 || worst <= 1,
+		say("worst zone at %s of its capacity (fleet average %s); a busy pod is healthy, so nothing fails over until < 71.4%% of the zone is healthy", share(worst), share(n.Rate/all)),
+		say("localityLbSetting: {enabled: false}, or %.4g times the pods in that zone", worst))
+}
+
+func ruleO14() Rule {
+	return rule(Rule{
+		ID: "O14", Title: "outlier detection switches zone-local routing on", Severity: Error,
+		Breaks: "outlier detection is on, localityLbSetting is not off, and the callers of one zone send it more than it carries",
+		Source: "Istio applies failover priorities only to clusters with outlier detection", Needs: "outlier detection, zones of callers, and the door with its latency",
+	}, func(w *World, emit func(Place, o14)) {
+		s := w.Service
+		if s.Door == nil || s.Latency == 0 {
+			return
+		}
+		for _, c := range w.detected() {
+			if !c.Inbound || c.Rate == 0 || c.Policy.Plane != "istio" {
+				continue
+			}
+			zones := w.zonesOf(c)
+			if len(zones) < 2 {
+				continue
+			}
+			local := c.Policy.Locality
+			if local == nil {
+				local = w.Mesh.Locality
+			}
+			n := o14{Rate: c.Rate, Local: local}
+			number := max(w.Mesh.Zones, len(zones))
+			for _, name := range slices.Sorted(maps.Keys(zones)) {
+				n.Share = append(n.Share, float64(zones[name]))
+				n.Cap = append(n.Cap, float64(s.Min*s.Door.InFlight)/float64(number)/s.Latency)
+			}
+			emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, n)
+		}
+	})
+}

@@ -1,0 +1,24 @@
+package check
+
+// o15 is how much one ejection takes away.
+type o15 struct {
+	N int
+}
+
+func (n o15) verdict() Verdict {
+	return holds(n.N >= 5, say("N=%d: one ejection removes %s", n.N, share(1/float64(max(n.N, 1)))), "no outlier detection below 5 hosts; active health checks or readiness instead")
+}
+
+func ruleO15() Rule {
+	return rule(Rule{
+		ID: "O15", Title: "too few hosts for outlier detection", Severity: Warning,
+		Breaks: "outlier detection is on with fewer than 5 hosts",
+		Source: "Envoy's statistical detectors want 5 hosts", Needs: "outlier detection and the number of hosts",
+	}, func(w *World, emit func(Place, o15)) {
+		for _, c := range w.detected() {
+			if len(c.Hosts) > 0 {
+				emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, o15{c.Hosts[0]})
+			}
+		}
+	})
+}

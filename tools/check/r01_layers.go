@@ -1,0 +1,51 @@
+package check
+
+import "strings"
+
+// r01 is how often one call arrives in a full outage.
+type r01 struct {
+	A []int
+}
+
+func (n r01) verdict() Verdict {
+	product := 1
+	texts := make([]string, len(n.A))
+	for i, a := range n.A {
+		product *= a
+		texts[i] = say("%d", a)
+	}
+	return holds(product <= 3, say("%s = %d upstream attempts per call in a full outage", strings.Join(texts, " x "), product), "retry in one layer only, and one attempt in the others")
+}
+
+func ruleR01() Rule {
+	return rule(Rule{
+		ID: "R01", Title: "layers of retries multiply", Severity: Error,
+		Breaks: "the product of the attempts of all layers > 3",
+		Source: "each layer retries what the one below has already retried", Needs: "attempts of more than one layer",
+	}, func(w *World, emit func(Place, r01)) {
+		before := []int{1, 1}
+		for _, c := range w.Calls {
+			if c.Inbound {
+				layers := []int{c.Attempts, c.tries()}
+				if layers[0]*layers[1] > before[0]*before[1] {
+					before = layers
+				}
+				if c.Route != nil {
+					emit(c.place(), r01{layers})
+				}
+			}
+		}
+		for _, c := range w.pools() {
+			layers := append(append([]int{}, before...), c.Attempts, c.tries())
+			shown := layers[:0:0]
+			for _, a := range layers {
+				if a > 1 {
+					shown = append(shown, a)
+				}
+			}
+			if len(shown) > 0 {
+				emit(Place{Subject: "callers through to " + c.Name, Ref: c.Ref}, r01{shown})
+			}
+		}
+	})
+}

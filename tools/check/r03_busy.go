@@ -1,0 +1,47 @@
+package check
+
+import (
+	"slices"
+	"strings"
+)
+
+// r03 is whether being busy is answered by more of the same.
+type r03 struct {
+	Busy string
+	On   string
+}
+
+func (n r03) verdict() Verdict {
+	on := strings.Split(n.On, ",")
+	retried := slices.Contains(on, n.Busy) || slices.Contains(on, strings.ToLower(strings.ReplaceAll(n.Busy, "_", "-")))
+	switch n.Busy {
+	case "502", "503", "504":
+		retried = retried || slices.Contains(on, "5xx") || slices.Contains(on, "gateway-error") || slices.Contains(on, "retriable-status-codes")
+	case "500":
+		retried = retried || slices.Contains(on, "5xx")
+	}
+	return holds(!retried, say("busy=%s, retry_on=%s", n.Busy, n.On), "answer 429 with Retry-After (gRPC RESOURCE_EXHAUSTED), and keep it out of retryOn")
+}
+
+func ruleR03() Rule {
+	return rule(Rule{
+		ID: "R03", Title: "the signal of overload is retried", Severity: Error,
+		Breaks: "the answer of a busy host is among what the route retries",
+		Source: "Envoy's retry_on; a retry is more load on what has too much", Needs: "a route that retries, and the busy answer",
+	}, func(w *World, emit func(Place, r03)) {
+		for _, r := range w.routes() {
+			if r.Tries > 1 && r.call.Busy != "" {
+				emit(r.place(), r03{string(r.call.Busy), w.retryOn(r.Route)})
+			}
+		}
+	})
+}
+
+// retryOn is a route's list as it takes effect: Istio's default retried 503 until
+// 1.23 and has named no code since.
+func (w *World) retryOn(r *Route) string {
+	if r.On == istioRetryOn && r.Plane == "istio" && !slices.ContainsFunc(w.Eras, func(e Era) bool { return e.Name == "" && e.Minor < 24 }) {
+		return strings.TrimSuffix(r.On, ",retriable-status-codes")
+	}
+	return r.On
+}

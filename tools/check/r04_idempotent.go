@@ -1,0 +1,34 @@
+package check
+
+import (
+	"slices"
+	"strings"
+)
+
+// r04 is whether a call may be made twice.
+type r04 struct {
+	N    int
+	Idem bool
+	On   string
+}
+
+func (n r04) verdict() Verdict {
+	on := strings.Split(n.On, ",")
+	mayHaveRun := slices.Contains(on, "5xx") || slices.Contains(on, "gateway-error") || slices.Contains(on, "reset")
+	return holds(n.N <= 1 || n.Idem || !mayHaveRun, say("attempts %d, idempotent=%v, on %s", n.N, n.Idem, n.On),
+		"an idempotency key, or retry only connect-failure, refused-stream and reset-before-request")
+}
+
+func ruleR04() Rule {
+	return rule(Rule{
+		ID: "R04", Title: "a call that is not idempotent is retried", Severity: Error,
+		Breaks: "tries > 1, the call may not be repeated, and retryOn has 5xx, gateway-error or reset",
+		Source: "after these the first attempt may have done its work", Needs: "a route that retries",
+	}, func(w *World, emit func(Place, r04)) {
+		for _, r := range w.routes() {
+			if r.Tries > 1 && !r.call.Inbound {
+				emit(r.place(), r04{r.Tries, r.call.Idempotent, r.On})
+			}
+		}
+	})
+}

@@ -1,0 +1,28 @@
+package check
+
+// r06 is whether the floor of the budgets is above the budgets.
+type r06 struct {
+	Proxies, Minc int
+	L, Pct        float64
+}
+
+func (n r06) verdict() Verdict {
+	floor := n.Proxies * n.Minc
+	meant := n.Pct / 100 * n.L
+	return holds(float64(floor) <= meant, say("floor %d concurrent retries fleet-wide vs %.4g by percentage (L=%.4g)", floor, meant, n.L),
+		say("minRetryConcurrency %d: it is for each proxy", int(meant)/max(n.Proxies, 1)))
+}
+
+func ruleR06() Rule {
+	return rule(Rule{
+		ID: "R06", Title: "the floor of the retry budget is above the budget", Severity: Warning,
+		Breaks: "proxies x minRetryConcurrency > percent x calls in flight",
+		Source: "Envoy's retry budget is for each proxy", Needs: "a retry budget, a rate and a latency",
+	}, func(w *World, emit func(Place, r06)) {
+		for _, c := range w.Calls {
+			if c.Policy != nil && c.Policy.Budget != nil && c.Rate*c.Mean > 0 {
+				emit(Place{Subject: c.Name, Ref: c.Policy.Budget.Ref}, r06{c.Proxies, c.Policy.Budget.Min, c.Rate * c.Mean, w.budgetPercent(c.Policy.Budget)})
+			}
+		}
+	})
+}

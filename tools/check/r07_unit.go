@@ -1,0 +1,52 @@
+package check
+
+import (
+	"github.com/offtake-go/offtake/tools/check/manifest"
+	gwx "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+)
+
+// r07 is whether a rate was read as a number at once.
+type r07 struct {
+	Count, Proxies int
+	L              float64
+}
+
+func (n r07) verdict() Verdict {
+	meant := 0.2 * n.L
+	return holds(float64(n.Count*n.Proxies) <= meant,
+		say("%d x %d proxies = %d concurrent retries always allowed vs %.4g meant", n.Count, n.Proxies, n.Count*n.Proxies, meant),
+		say("count %d, or retryBudget in a DestinationRule", max(1, int(meant)/max(n.Proxies, 1))))
+}
+
+func ruleR07() Rule {
+	return rule(Rule{
+		ID: "R07", Title: "the controller changes the unit of a budget", Severity: Warning,
+		Breaks: "minRetryRate.count x proxies > 20% of the calls in flight, where Istio takes the rate for a number at once",
+		Source: "Istio's backend_policies.go: count becomes min_retry_concurrency", Needs: "an XBackendTrafficPolicy on Istio, a rate and a latency",
+	}, func(w *World, emit func(Place, r07)) {
+		if w.Plane != "istio" {
+			return
+		}
+		for _, o := range manifest.Of[*gwx.XBackendTrafficPolicy](w.Manifest) {
+			spec := o.Value.(*gwx.XBackendTrafficPolicy).Spec
+			if spec.RetryConstraint == nil {
+				continue
+			}
+			count := 10
+			if r := spec.RetryConstraint.MinRetryRate; r != nil && r.Count != nil {
+				count = *r.Count
+			}
+			for _, c := range w.Calls {
+				host := w.Service.Name
+				if !c.Inbound {
+					host = hostOf(*c.Upstream)
+				}
+				for _, t := range spec.TargetRefs {
+					if sameHost(string(t.Name), host) && c.Rate*c.Mean > 0 {
+						emit(Place{Subject: c.Name, Ref: o.At("spec", "retryConstraint")}, r07{count, c.Proxies, c.Rate * c.Mean})
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package check
+
+// t01 is whether the inner side gives up before the outer.
+type t01 struct {
+	Inner, Outer, Oh float64
+}
+
+func (n t01) verdict() Verdict {
+	return holds(n.Inner+n.Oh < n.Outer,
+		say("inner %g s vs outer %g s: up to %g s of work after the caller left; gateway may count success the caller never saw", n.Inner, n.Outer, max(0, n.Inner-n.Outer)),
+		say("an inner deadline below %.4g s, and the rest of it passed on", n.Outer-n.Oh)).scaled(n.Outer, n.Inner, "s")
+}
+
+func ruleT01() Rule {
+	return rule(Rule{
+		ID: "T01", Title: "timeout inverted", Severity: Error,
+		Breaks: "inner timeout + overhead >= outer timeout",
+		Source: "work for a caller who has left is lost, and is retried", Needs: "the callers' deadlines",
+	}, func(w *World, emit func(Place, t01)) {
+		for _, in := range w.Calls {
+			if !in.Inbound || in.Deadline == 0 {
+				continue
+			}
+			oh := overhead(in.Deadline)
+			for _, c := range w.pools() {
+				if !c.Unbounded && c.Deadline > 0 {
+					emit(Place{Subject: c.Name + " inside " + in.Name, Ref: c.Ref}, t01{c.Deadline, in.Deadline, oh})
+				}
+			}
+			if r := in.Route; r != nil && r.Timeout > 0 && !r.Implicit {
+				emit(Place{Subject: "route of " + in.Name, Ref: r.Ref}, t01{r.Timeout, in.Deadline, 0})
+			}
+		}
+	})
+}
+
+// overhead is what the way there and back takes, when nobody says: 0.2 s, or a
+// twentieth of a short deadline.
+func overhead(outer float64) float64 { return min(0.2, outer/20) }

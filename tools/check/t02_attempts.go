@@ -1,0 +1,51 @@
+package check
+
+// t02 is whether all attempts fit before the caller leaves.
+type t02 struct {
+	N                    int
+	Per, Back, Oh, Outer float64
+}
+
+func (n t02) verdict() Verdict {
+	total := float64(n.N)*n.Per + n.Back + n.Oh
+	return holds(total <= n.Outer+1e-9,
+		say("%d x %g + backoff + overhead = %.4g s vs %g s", n.N, n.Per, total, n.Outer),
+		say("at most %.4g s for each attempt, or %d attempts", (n.Outer-n.Back-n.Oh)/float64(n.N), max(1, int((n.Outer-n.Back-n.Oh)/n.Per)))).scaled(n.Outer, total, "s")
+}
+
+func ruleT02() Rule {
+	return rule(Rule{
+		ID: "T02", Title: "the attempts do not fit into the caller's deadline", Severity: Error,
+		Breaks: "attempts x attempt timeout + longest pauses + overhead > the caller's deadline",
+		Source: "the last attempt is cut off by the caller", Needs: "the callers' deadlines",
+	}, func(w *World, emit func(Place, t02)) {
+		for _, in := range w.Calls {
+			if !in.Inbound || in.Deadline == 0 {
+				continue
+			}
+			for _, c := range w.pools() {
+				if !c.Unbounded && c.Attempt > 0 {
+					emit(Place{Subject: c.Name + " inside " + in.Name, Ref: c.Ref}, attemptsWithin(c.Attempts, c.Attempt, in.Deadline))
+				}
+			}
+			if r := in.Route; r != nil && r.PerTry > 0 {
+				emit(Place{Subject: "route of " + in.Name, Ref: r.Ref}, attemptsWithin(r.Tries, r.PerTry, in.Deadline))
+			}
+		}
+		for _, c := range w.pools() {
+			if r := c.Route; r != nil && r.PerTry > 0 && c.Attempt > 0 && !c.Unbounded {
+				emit(Place{Subject: "route to " + c.Name, Ref: r.Ref}, attemptsWithin(r.Tries, r.PerTry, c.Attempt))
+			}
+		}
+	})
+}
+
+// attemptsWithin allows 25 ms for the first pause and twice that for each further
+// one, as Envoy does.
+func attemptsWithin(attempts int, each, outer float64) t02 {
+	pauses := 0.0
+	for i := 1; i < attempts; i++ {
+		pauses += min(0.025*float64(int(1)<<i-1), 0.25)
+	}
+	return t02{attempts, each, pauses, overhead(outer), outer}
+}

@@ -1,0 +1,45 @@
+package check
+
+import "strings"
+
+// t03 is whether every hop gives up at some time.
+type t03 struct {
+	T []float64
+}
+
+func (n t03) verdict() Verdict {
+	ok := true
+	texts := make([]string, len(n.T))
+	for i, t := range n.T {
+		ok = ok && t > 0
+		texts[i] = say("%g", t)
+	}
+	return holds(ok, say("timeouts [%s]", strings.Join(texts, ", ")), "a timeout at every hop; 0 is none")
+}
+
+func ruleT03() Rule {
+	return rule(Rule{
+		ID: "T03", Title: "a hop without a timeout", Severity: Error,
+		Breaks: "the timeout of any hop is unset or 0",
+		Source: "http.Client has none by default; Istio turns Envoy's 15 s off", Needs: "a client, or a route",
+	}, func(w *World, emit func(Place, t03)) {
+		for _, c := range w.Calls {
+			if !c.Inbound && c.Pool == nil || c.Inbound && c.Unbounded && c.Route == nil {
+				continue
+			}
+			timeouts, ref := []float64{}, c.Ref
+			if c.Deadline > 0 || !c.Inbound {
+				timeouts = append(timeouts, c.Deadline)
+			}
+			if r := c.Route; r != nil {
+				timeouts = append(timeouts, r.Timeout)
+				if r.Timeout == 0 && c.Deadline > 0 && r.Ref.File != "" {
+					ref = r.Ref
+				}
+			}
+			if len(timeouts) > 0 {
+				emit(Place{Subject: c.Name, Ref: ref}, t03{timeouts})
+			}
+		}
+	})
+}

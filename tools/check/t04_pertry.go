@@ -1,0 +1,27 @@
+package check
+
+// t04 is whether a slow attempt leaves time for the next.
+type t04 struct {
+	N          int
+	Per, Route float64
+}
+
+func (n t04) verdict() Verdict {
+	return holds(n.N <= 1 || n.Route == 0 || n.Per < n.Route,
+		say("per-try %g s, route %g s: Envoy ignores it / a slow first try leaves no time for a retry", n.Per, n.Route),
+		say("a per-try timeout below %.4g s", n.Route/float64(max(n.N, 1))))
+}
+
+func ruleT04() Rule {
+	return rule(Rule{
+		ID: "T04", Title: "the per-try timeout is not below the route's", Severity: Error,
+		Breaks: "tries > 1 and per-try timeout >= route timeout > 0",
+		Source: "Envoy's router ignores a per-try timeout that is not below the route's", Needs: "a route with both",
+	}, func(w *World, emit func(Place, t04)) {
+		for _, r := range w.routes() {
+			if r.PerTry > 0 && r.Timeout > 0 {
+				emit(r.place(), t04{r.Tries, r.PerTry, r.Timeout})
+			}
+		}
+	})
+}

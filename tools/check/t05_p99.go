@@ -1,0 +1,30 @@
+package check
+
+// t05 is whether healthy calls are cut off.
+type t05 struct {
+	Per, P99 float64
+}
+
+func (n t05) verdict() Verdict {
+	return holds(n.Per >= n.P99, say("per-try %g s < p99 %g s", n.Per, n.P99), say("%.4g s for an attempt, half as much again as the p99", n.P99*1.5))
+}
+
+func ruleT05() Rule {
+	return rule(Rule{
+		ID: "T05", Title: "an attempt is shorter than the p99", Severity: Warning,
+		Breaks: "attempt timeout < healthy p99",
+		Source: "one call in a hundred is then retried by design", Needs: "p99",
+	}, func(w *World, emit func(Place, t05)) {
+		for _, c := range w.pools() {
+			if c.P99 == 0 || c.Unbounded {
+				continue
+			}
+			if c.Attempt > 0 {
+				emit(c.place(), t05{c.Attempt, c.P99})
+			}
+			if r := c.Route; r != nil && r.PerTry > 0 {
+				emit(Place{Subject: "route to " + c.Name, Ref: r.Ref}, t05{r.PerTry, c.P99})
+			}
+		}
+	})
+}

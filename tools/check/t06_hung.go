@@ -1,0 +1,35 @@
+package check
+
+// t06 is who notices a host that hangs.
+type t06 struct {
+	Proxy, App float64
+	Od         bool
+}
+
+func (n t06) verdict() Verdict {
+	return holds(!n.Od || n.Proxy > 0 && n.Proxy < n.App,
+		say("proxy timeout %g s, app deadline %g s: the caller cancels first, a downstream reset is not an outlier error (envoy#41985)", n.Proxy, n.App),
+		say("a per-try timeout of the proxy below %g s, so that it records the 504", n.App))
+}
+
+func ruleT06() Rule {
+	return rule(Rule{
+		ID: "T06", Title: "a hung host is invisible to outlier detection", Severity: Error,
+		Breaks: "outlier detection is on and the proxy's timeout is unset or not below the program's",
+		Source: "Envoy does not count a request that its caller cancels", Needs: "outlier detection and a deadline",
+	}, func(w *World, emit func(Place, t06)) {
+		for _, c := range w.Calls {
+			if c.Policy == nil || c.Policy.Detector == nil || c.Deadline == 0 || c.Upstream != nil && c.Upstream.Protocol == "grpc" {
+				continue // grpc-timeout tells the proxy what the program allows
+			}
+			n := t06{App: c.Attempt, Od: true}
+			if r := c.Route; r != nil {
+				n.Proxy = r.Timeout
+				if r.PerTry > 0 {
+					n.Proxy = r.PerTry
+				}
+			}
+			emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, n)
+		}
+	})
+}

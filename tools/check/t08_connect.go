@@ -1,0 +1,31 @@
+package check
+
+// t08 is whether a host that drops packets uses up a whole attempt.
+type t08 struct {
+	Conn, Per float64
+}
+
+func (n t08) verdict() Verdict {
+	return holds(n.Conn < n.Per, say("connect %g s vs per-try %g s: a blackholed pod burns the whole try", n.Conn, n.Per), "a connect timeout of 250 ms to 1 s inside the mesh")
+}
+
+func ruleT08() Rule {
+	return rule(Rule{
+		ID: "T08", Title: "the connect timeout is not below an attempt's", Severity: Warning,
+		Breaks: "connect timeout >= attempt timeout",
+		Source: "Istio's default connect timeout is 10 s", Needs: "a proxy's policy and an attempt",
+	}, func(w *World, emit func(Place, t08)) {
+		for _, c := range w.Calls {
+			if c.Policy == nil || c.Policy.ConnectTimeout == 0 {
+				continue
+			}
+			per := c.Attempt
+			if r := c.Route; r != nil && r.PerTry > 0 {
+				per = r.PerTry
+			}
+			if per > 0 && !c.Unbounded {
+				emit(Place{Subject: c.Name, Ref: c.Policy.Ref}, t08{c.Policy.ConnectTimeout, per})
+			}
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/tools/check/manifest"
+	"go.yaml.in/yaml/v3"
+)
+
+// readService brings together the contract's own pods and their manifests.
+func (w *World) readService() {
+	c := w.Contract
+	s := &w.Service
+	*s = Service{
+		Name: c.Service, Ref: w.at("replicas"), Min: c.Replicas.Min, Max: max(c.Replicas.Max, c.Replicas.Min), Draining: c.Replicas.Draining,
+		Start: c.Start.Time.Seconds(), Warm: c.Start.Warm.Seconds(), Answers: c.Start.Answers, Gated: c.Start.Ready != "process",
+		Grace: 30, DoorRef: w.at("door"),
+	}
+	if s.Answers == "" {
+		s.Answers = "queue"
+	}
+	s.Extra, s.Missing = capacity.RolloutPods(s.Max, c.Replicas.Surge, c.Replicas.Unavailable)
+	for _, o := range manifest.Of[*appsv1.Deployment](w.Manifest) {
+		if d := o.Value.(*appsv1.Deployment); d.Name == c.Service {
+			w.readDeployment(o, d)
+		}
+	}
+	for _, o := range manifest.Of[*appsv1.StatefulSet](w.Manifest) {
+		if d := o.Value.(*appsv1.StatefulSet); d.Name == c.Service {
+			s.Known, s.Ref = true, o.Ref
+			s.MinReady = float64(d.Spec.MinReadySeconds)
+			w.readPod(o, &d.Spec.Template)
+		}
+	}
+	w.readAutoscaler()
+	w.readDoor()
+}
+
+func (w *World) readDeployment(o *manifest.Object, d *appsv1.Deployment) {
+	s := &w.Service
+	s.Known, s.Ref = true, o.Ref
+	if d.Spec.Replicas != nil && *d.Spec.Replicas > 0 {
+		s.Min = int(*d.Spec.Replicas)
+		s.Max = max(s.Max, s.Min)
+	}
+	s.MinReady = float64(d.Spec.MinReadySeconds)
+	surge, unavailable := capacity.Pods{Percent: 25}, capacity.Pods{Percent: 25}
+	if r := d.Spec.Strategy.RollingUpdate; r != nil {
+		surge, unavailable = podsOf(r.MaxSurge, surge), podsOf(r.MaxUnavailable, unavailable)
+	}
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		surge, unavailable = capacity.Pods{}, capacity.Pods{}
+	}
+	s.Extra, s.Missing = capacity.RolloutPods(s.Max, surge, unavailable)
+	w.readPod(o, &d.Spec.Template)
+}
+
+// podsOf reads an IntOrString; a percentage that does not read is the default.
+func podsOf(v *intstr.IntOrString, otherwise capacity.Pods) capacity.Pods {
+	if v == nil {
+		return otherwise
+	}
+	var p capacity.Pods
+	if err := p.UnmarshalText([]byte(v.String())); err != nil {
+		return otherwise
+	}
+	return p
+}
+
+func (w *World) readPod(o *manifest.Object, t *corev1.PodTemplateSpec) {
+	s := &w.Service
+	if t.Spec.TerminationGracePeriodSeconds != nil {
+		s.Grace = float64(*t.Spec.TerminationGracePeriodSeconds)
+	}
+	if text, ok := t.Annotations["proxy.istio.io/config"]; ok {
+		var config struct {
+			ProxyStatsMatcher struct {
+				InclusionRegexps  []string `yaml:"inclusionRegexps"`
+				InclusionPrefixes []string `yaml:"inclusionPrefixes"`
+			} `yaml:"proxyStatsMatcher"`
+		}
+		if yaml.Unmarshal([]byte(text), &config) == nil {
+			s.Inclusion = append(config.ProxyStatsMatcher.InclusionRegexps, config.ProxyStatsMatcher.InclusionPrefixes...)
+			s.StatsRef = o.At("spec", "template", "metadata", "annotations", "proxy.istio.io/config")
+		}
+	}
+	i := mainContainer(t.Spec.Containers, s.Name)
+	if i < 0 {
+		return
+	}
+	k := t.Spec.Containers[i]
+	at := func(key string) manifest.Ref {
+		return o.At("spec", "template", "spec", "containers", "["+strconv.Itoa(i)+"]", key)
+	}
+	s.Probes = Probes{probeOf(k.ReadinessProbe, at("readinessProbe")), probeOf(k.LivenessProbe, at("livenessProbe")), probeOf(k.StartupProbe, at("startupProbe"))}
+	if r := s.Probes.Readiness; r == nil || s.Probes.Liveness != nil && r.Target == s.Probes.Liveness.Target {
+		// Ready when it listens, or by the same question as alive: no gate.
+		s.Gated = false
+	}
+	if k.Lifecycle != nil && k.Lifecycle.PreStop != nil {
+		s.PreStop = preStopOf(k.Lifecycle.PreStop)
+	}
+}
+
+// mainContainer is the one that has the service's name, or else the first that is
+// no sidecar.
+func mainContainer(all []corev1.Container, name string) int {
+	first := -1
+	for i, k := range all {
+		if k.Name == name {
+			return i
+		}
+		if first < 0 && k.Name != "istio-proxy" {
+			first = i
+		}
+	}
+	return first
+}
+
+func probeOf(p *corev1.Probe, at manifest.Ref) *Probe {
+	if p == nil {
+		return nil
+	}
+	out := &Probe{Delay: float64(p.InitialDelaySeconds), Period: float64(p.PeriodSeconds), Timeout: float64(p.TimeoutSeconds), Failures: int(p.FailureThreshold), Ref: at}
+	if out.Period == 0 {
+		out.Period = 10
+	}
+	if out.Timeout == 0 {
+		out.Timeout = 1
+	}
+	if out.Failures == 0 {
+		out.Failures = 3
+	}
+	switch {
+	case p.HTTPGet != nil:
+		out.Target = p.HTTPGet.Port.String() + p.HTTPGet.Path
+	case p.GRPC != nil:
+		out.Target = strconv.Itoa(int(p.GRPC.Port))
+	case p.TCPSocket != nil:
+		out.Target = "tcp:" + p.TCPSocket.Port.String()
+	case p.Exec != nil:
+		out.Target = strings.Join(p.Exec.Command, " ")
+	}
+	return out
+}
+
+// preStopOf is how long a hook sleeps: by its own word, or by the command sleep.
+func preStopOf(h *corev1.LifecycleHandler) float64 {
+	if h.Sleep != nil {
+		return float64(h.Sleep.Seconds)
+	}
+	if h.Exec == nil {
+		return 0
+	}
+	words := strings.Fields(strings.Join(h.Exec.Command, " "))
+	for i, word := range words {
+		if word == "sleep" && i+1 < len(words) {
+			n, err := strconv.ParseFloat(strings.TrimSuffix(words[i+1], "s"), 64)
+			if err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+func (w *World) readAutoscaler() {
+	s := &w.Service
+	for _, o := range manifest.Of[*autoscalingv2.HorizontalPodAutoscaler](w.Manifest) {
+		h := o.Value.(*autoscalingv2.HorizontalPodAutoscaler)
+		if h.Spec.ScaleTargetRef.Name != s.Name {
+			continue
+		}
+		s.AutoMax, s.AutoRef = int(h.Spec.MaxReplicas), o.At("spec", "maxReplicas")
+		if h.Spec.MinReplicas != nil {
+			s.Min = max(int(*h.Spec.MinReplicas), 1)
+		}
+		s.Max = max(s.Min, s.AutoMax)
+	}
+}
+
+func (w *World) readDoor() {
+	c, s := w.Contract, &w.Service
+	if c.Door == nil {
+		return
+	}
+	plan, err := c.Door.Plan()
+	if err != nil {
+		return
+	}
+	s.Door, s.Latency, s.Shared = &plan, c.Door.Latency.Seconds(), c.Door.Probes == "shared"
+	rate := 0.0
+	for _, caller := range c.Callers {
+		rate += float64(caller.Rate)
+	}
+	if rate > 0 && s.Latency > 0 {
+		s.Util = capacity.Little(rate, s.Latency) / float64(s.Min*plan.InFlight)
+	}
+}
+
+// hostsOf is the number of pods behind a host, least and most, if a manifest or the
+// contract says.
+func (w *World) hostsOf(host string) []int {
+	if sameHost(host, w.Service.Name) {
+		return leastAndMost(w.Service.Min, w.Service.Max)
+	}
+	for _, o := range manifest.Of[*appsv1.Deployment](w.Manifest) {
+		d := o.Value.(*appsv1.Deployment)
+		if sameHost(host, d.Name) && d.Spec.Replicas != nil {
+			return []int{int(*d.Spec.Replicas)}
+		}
+	}
+	return nil
+}
+
+func leastAndMost(least, most int) []int {
+	if most > least {
+		return []int{least, most}
+	}
+	return []int{least}
+}

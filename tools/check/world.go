@@ -1,0 +1,357 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/capacity/contract"
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+// A World is the facts that rules work on, in one vocabulary, whether they come
+// from the contract or from a manifest. Times are in seconds; 0 is unknown unless
+// a field says otherwise.
+type World struct {
+	Contract *contract.Contract
+	Manifest *manifest.Set
+	Plane    contract.ControlPlane
+	Version  string
+	Eras     []Era
+
+	// Calls go out to each upstream and come in from each caller.
+	Calls []Call
+
+	Service Service
+	Mesh    Mesh
+}
+
+// A Call is one way that requests take: a caller with its proxies, and the hosts it
+// reaches.
+type Call struct {
+	// Name is the upstream, or "checkout to payment-gateway".
+	Name    string
+	Inbound bool
+	Ref     manifest.Ref
+
+	// Rate is the peak of all replicas, Mean, P99 and Degraded are latencies.
+	Rate, Mean, P99, Degraded float64
+
+	// Hosts are the least and the most pods that answer, Proxies those that call.
+	Hosts   []int
+	Proxies int
+
+	// Deadline bounds a call in the calling program, Attempt one attempt of it;
+	// Unbounded says that nothing does. Attempts is how many it makes.
+	Deadline, Attempt float64
+	Unbounded         bool
+	Attempts          int
+
+	// RetryShare bounds the program's own retries; 0 is no budget.
+	RetryShare float64
+
+	Pool *Pool
+
+	// Busy is what the called side answers when it is overloaded.
+	Busy       contract.Answer
+	Idempotent bool
+	Upstream   *contract.Upstream // nil if inbound
+
+	// Policy and Route are what proxies do on the way; nil if no manifest says.
+	Policy *Policy
+	Route  *Route
+}
+
+// A Pool is the calling program's places in one replica.
+type Pool struct {
+	// Cap is how many requests may be out, 0 without a limit; Idle how many
+	// connections are kept.
+	Cap, Idle int
+
+	// Queue is how many may wait; -1 without a bound.
+	Queue int
+
+	Connections, Streams  int
+	IdleTimeout, Headroom float64
+
+	// Foreign says that it is not one of ours, so that idle connections can be
+	// fewer than places.
+	Foreign bool
+}
+
+// A Policy is what a proxy does with the hosts of one service.
+type Policy struct {
+	Ref    manifest.Ref
+	Object *manifest.Object
+	Plane  contract.ControlPlane
+
+	Detector *Detector
+
+	// Panic is a threshold that the policy sets itself; nil if it follows from the
+	// control plane.
+	Panic     *int
+	MinHealth int
+
+	// The breaker of one proxy; 0 is unset.
+	MaxConnections, MaxRequests, MaxPending, MaxRetries int
+
+	ConnectTimeout, IdleTimeout float64
+	Budget                      *Budget
+
+	// Locality is localityLbSetting.enabled, if it is set.
+	Locality *bool
+
+	// ActiveChecks says that hosts fail health checks too.
+	ActiveChecks bool
+}
+
+// A Detector ejects hosts.
+type Detector struct {
+	// Consecutive5xx and Gateway are the errors in a row that eject; 0 is off.
+	Consecutive5xx, Gateway, LocalOrigin int
+	Split                                bool
+
+	Interval, Base, Longest float64
+
+	// Max is maxEjectionPercent as it takes effect, Stated as it is written; nil if
+	// it is not.
+	Max    int
+	Stated *int
+
+	// Codes replace the test for 5xx, if there are any.
+	Codes []int
+
+	// AlwaysOne lets the first ejection through whatever Max says.
+	AlwaysOne bool
+
+	// Fields are the keys that are written, Unknown those that do not exist.
+	Fields, Unknown []string
+	Ref             manifest.Ref
+}
+
+// A Budget bounds retries by a share of what is in flight.
+type Budget struct {
+	Percent *float64
+	Min     int
+
+	// InSubset says that a subset has a policy of its own without repeating it.
+	InSubset bool
+	Ref      manifest.Ref
+}
+
+// A Route is what a proxy does with one call.
+type Route struct {
+	Ref   manifest.Ref
+	Plane contract.ControlPlane
+
+	// Timeout bounds the call, PerTry one attempt; 0 is none. Implicit says that
+	// nobody wrote the timeout.
+	Timeout, PerTry float64
+	Implicit        bool
+
+	// Tries counts the first; Stated is the number as it is written, -1 if it is
+	// not.
+	Tries, Stated int
+	On            string
+}
+
+// A Service is the pods of the contract's service.
+type Service struct {
+	Name      string
+	Ref       manifest.Ref
+	Min, Max  int
+	Extra     int // surge pods
+	Missing   int // unavailable pods
+	Draining  int
+	MinReady  float64
+	Start     float64
+	Warm      float64
+	Answers   contract.Answer
+	Gated     bool
+	Probes    Probes
+	Grace     float64
+	PreStop   float64
+	Known     bool // a workload's manifest was found
+	AutoMax   int  // the autoscaler's most, 0 without one
+	AutoRef   manifest.Ref
+	Door      *capacity.Plan
+	DoorRef   manifest.Ref
+	Latency   float64 // inside the door
+	Util      float64 // share of the door's places taken at peak, 0 if unknown
+	Shared    bool    // probes wait behind requests
+	Inclusion []string
+	StatsRef  manifest.Ref
+}
+
+// Probes are those of the service's main container; nil if it has none.
+type Probes struct {
+	Readiness, Liveness, Startup *Probe
+}
+
+// A Probe asks a container how it is.
+type Probe struct {
+	Delay, Period, Timeout float64
+	Failures               int
+	Target                 string // "8080/healthz"
+	Ref                    manifest.Ref
+}
+
+// Mesh is what holds for all calls.
+type Mesh struct {
+	Panic        *int
+	Distribution bool
+	Unready      int
+	Fault        float64
+	Propagation  float64
+	Zones        int
+	Locality     *bool
+	IsIstio      bool // some Istio object was read
+}
+
+// Options are what files do not say.
+type Options struct {
+	// Plane and Version override the contract's mesh. Version is that of the
+	// control plane, such as 1.29.2.
+	Plane   contract.ControlPlane
+	Version string
+
+	// Now is the day on which ignores expire. The default is today.
+	Now time.Time
+}
+
+// NewWorld brings a contract and manifests together.
+func NewWorld(c *contract.Contract, set *manifest.Set, o Options) *World {
+	w := &World{Contract: c, Manifest: set, Plane: o.Plane, Version: o.Version}
+	if w.Plane == "" {
+		w.Plane = c.Mesh.ControlPlane
+	}
+	if w.Version == "" {
+		w.Version = c.Mesh.Version
+	}
+	w.findPlane()
+	w.Eras = erasOf(w.Plane, w.Version)
+	w.readMesh()
+	w.readService()
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		w.Calls = append(w.Calls, w.outbound(name))
+	}
+	w.Calls = append(w.Calls, w.inbound()...)
+	return w
+}
+
+// at is where the contract has a path.
+func (w *World) at(path string) manifest.Ref {
+	p := w.Contract.Position(path)
+	return manifest.Ref{File: p.File, Line: p.Line}
+}
+
+// outbound brings together one upstream.
+func (w *World) outbound(name string) Call {
+	u := w.Contract.Upstreams[name]
+	path := "upstreams." + name
+	c := Call{
+		Name: name, Ref: w.at(path), Rate: float64(u.Rate), Degraded: u.Degraded.Seconds(), P99: u.P99.Seconds(),
+		Proxies: w.Service.Min, Busy: u.Busy, Idempotent: u.Idempotent, Upstream: &u, Attempts: 1,
+	}
+	if u.Rate != 0 {
+		c.Mean = meanOf(u)
+	}
+	if c.Degraded == 0 {
+		c.Degraded = c.Mean
+	}
+	if u.Replicas > 0 {
+		c.Hosts = []int{u.Replicas}
+	}
+	w.pool(&c, name, u)
+	host := u.Host
+	if host == "" {
+		host = hostOf(u)
+	}
+	c.Policy, c.Route = w.policyFor(host), w.routeFor(host)
+	if hosts := w.hostsOf(host); len(hosts) > 0 {
+		c.Hosts = hosts
+	}
+	return c
+}
+
+// pool takes the sizes from the plan, or from the client that is used instead.
+func (w *World) pool(c *Call, name string, u contract.Upstream) {
+	headroom := u.Headroom
+	if headroom == 0 {
+		headroom = 2
+	}
+	if k := u.Client; k != nil {
+		c.Deadline, c.Attempt, c.Unbounded = k.Timeout.Seconds(), k.Timeout.Seconds(), k.Timeout == 0
+		c.Pool = &Pool{Cap: k.MaxConns, Idle: k.MaxIdle, Queue: -1, Connections: k.MaxConns, Streams: max(u.Streams, 1), IdleTimeout: k.IdleTimeout.Seconds(), Headroom: headroom, Foreign: true}
+		if k.MaxIdle == 0 {
+			c.Pool.Idle = 2 // http.DefaultMaxIdleConnsPerHost
+		}
+		if k.IdleTimeout == 0 {
+			c.Pool.IdleTimeout = 90 // http.DefaultTransport's
+		}
+		if k.MaxConns == 0 {
+			c.Pool.Queue = 0 // nothing waits where nothing is limited
+		}
+		if u.Attempts > 0 {
+			c.Attempts = u.Attempts
+		}
+		return
+	}
+	plan, ok := w.planOf(name)
+	if !ok {
+		return
+	}
+	c.Deadline, c.Attempt, c.Attempts, c.RetryShare = plan.Deadline.Seconds(), plan.Attempt.Seconds(), plan.Attempts, plan.RetryShare
+	c.Pool = &Pool{
+		Cap: plan.InFlight, Idle: plan.Connections, Queue: max(plan.Queue, 0), Connections: plan.Connections, Streams: plan.Streams,
+		IdleTimeout: 90, Headroom: headroom,
+	}
+}
+
+// planOf returns the plan of an upstream, or the best that an infeasible demand
+// allows.
+func (w *World) planOf(name string) (capacity.Plan, bool) {
+	plan, err := w.Contract.Plan(name)
+	if err == nil {
+		return plan, true
+	}
+	if e, ok := infeasible(err); ok {
+		best, _, err := e.Best()
+		return best, err == nil
+	}
+	return plan, false
+}
+
+// inbound brings together the callers.
+func (w *World) inbound() []Call {
+	c := w.Contract
+	var calls []Call
+	policy, route := w.policyFor(c.Service), w.routeFor(c.Service)
+	for _, name := range slices.Sorted(maps.Keys(c.Callers)) {
+		caller := c.Callers[name]
+		call := Call{
+			Name: name + " to " + c.Service, Inbound: true, Ref: w.at("callers." + name),
+			Rate: float64(caller.Rate), Hosts: w.hostsOf(c.Service), Proxies: max(caller.Replicas, 1),
+			Deadline: caller.Deadline.Seconds(), Attempt: caller.Deadline.Seconds(), Unbounded: caller.Deadline == 0,
+			Attempts: max(caller.Attempts, 1), Busy: "429", Policy: policy, Route: route,
+		}
+		if c.Door != nil {
+			call.Mean = c.Door.Latency.Seconds()
+			if c.Door.Busy != "" {
+				call.Busy = c.Door.Busy
+			}
+		}
+		calls = append(calls, call)
+	}
+	if len(calls) == 0 && (policy != nil || route != nil) {
+		calls = append(calls, Call{
+			Name: "callers to " + c.Service, Inbound: true, Ref: w.at("service"), Hosts: w.hostsOf(c.Service), Proxies: 1,
+			Attempts: 1, Busy: "429", Policy: policy, Route: route,
+		})
+		if c.Door != nil && c.Door.Busy != "" {
+			calls[0].Busy = c.Door.Busy
+		}
+	}
+	return calls
+}
