@@ -1,0 +1,233 @@
+package grpcclient
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// call is one unary call of a user: its attempts, one after the other.
+type call struct {
+	core     *core
+	sizes    *sizes
+	own      *Method
+	pinned   *link           // it must go on this one, if not nil
+	ctx      context.Context // the caller's, with the span
+	span     trace.Span      // nil without anybody to see it
+	method   string
+	args     any
+	reply    any
+	options  []grpc.CallOption
+	start    time.Time
+	deadline time.Time
+	attempts int
+	earlier  error // how the attempt before ended
+}
+
+// Invoke implements grpc.ClientConnInterface: one unary call, with its queueing and
+// its attempts.
+func (c *Conn) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	return c.core.invoke(ctx, nil, method, args, reply, options)
+}
+
+func (c *core) invoke(ctx context.Context, pinned *link, method string, args, reply any, options []grpc.CallOption) error {
+	l := call{
+		core: c, sizes: c.sizes.Load(), own: c.methods.of(method), pinned: pinned,
+		method: method, args: args, reply: reply, options: options,
+		start: time.Now(),
+	}
+	l.deadline = l.start.Add(l.longest())
+	l.ctx, l.span = c.tracer.Start(ctx, spanName(method))
+	waited, err := c.enter(l.ctx, l.deadline)
+	if err != nil {
+		return l.settle(waited, err)
+	}
+	l.ctx = c.inject(l.ctx)
+	return l.run(waited)
+}
+
+// longest bounds the whole call.
+func (l *call) longest() time.Duration {
+	if l.own.Deadline > 0 {
+		return l.own.Deadline
+	}
+	return l.sizes.plan.Deadline
+}
+
+// each bounds one attempt. A method with a deadline of its own has attempts in the
+// proportion of capacity.Plan: nine tenths of it for all of them.
+func (l *call) each() time.Duration {
+	switch {
+	case l.own.Attempt > 0:
+		return l.own.Attempt
+	case l.own.Deadline > 0:
+		return l.own.Deadline / 10 * 9 / time.Duration(l.sizes.plan.Attempts)
+	}
+	return l.sizes.plan.Attempt
+}
+
+// run sends attempts until one is good enough, or nothing more may be tried. It
+// begins with a place.
+func (l *call) run(waited time.Duration) error {
+	for {
+		l.attempts++
+		a := &attempt{core: l.core, pinned: l.pinned}
+		err := l.send(a, waited)
+		if err == nil {
+			return l.settle(waited, nil)
+		}
+		pause, again := l.again(a, err)
+		if !again {
+			return l.settle(waited, err)
+		}
+		l.earlier = err
+		if err := l.sleep(pause); err != nil {
+			return l.settle(waited, err)
+		}
+		if waited, err = l.core.enter(l.ctx, l.deadline); err != nil {
+			return l.settle(waited, err)
+		}
+	}
+}
+
+// send sends one attempt, which has its place, and gives the place back, also if
+// something panics.
+func (l *call) send(a *attempt, waited time.Duration) error {
+	c := l.core
+	defer c.gate.Leave()
+	a.entered = l.start.Add(waited)
+	if l.attempts > 1 {
+		a.entered = time.Now()
+	}
+	c.queued(l.ctx, waited)
+	cancel := l.bound(a)
+	if cancel != nil {
+		defer cancel()
+	}
+	ch := c.channel()
+	a.cold = c.cold(ch)
+	var err error
+	if c.balancing.own {
+		err = ch.Invoke(a, l.method, l.args, l.reply, l.options...)
+	} else {
+		err = l.sendElsewhere(a, ch)
+	}
+	if err != nil {
+		err = a.explain(l.ctx, err)
+	}
+	a.record(time.Now(), err)
+	return err
+}
+
+// bound gives the attempt its context: the caller's, or one that ends sooner.
+func (l *call) bound(a *attempt) context.CancelFunc {
+	ctx := l.ctx
+	if l.attempts > 1 {
+		ctx = metadata.AppendToOutgoingContext(ctx, previousAttempts, strconv.Itoa(l.attempts-1))
+	}
+	a.due = &l.sizes.attempt
+	if each := l.each(); each != a.due.limit {
+		a.due = &bound{PhaseAttempt, each}
+	}
+	due := a.entered.Add(a.due.limit)
+	if l.deadline.Before(due) {
+		due, a.due = l.deadline, &l.sizes.deadline
+		if whole := l.longest(); whole != a.due.limit {
+			a.due = &bound{PhaseDeadline, whole}
+		}
+	}
+	if d, ok := ctx.Deadline(); ok && !due.Before(d) {
+		a.Context = ctx
+		return nil
+	}
+	var cancel context.CancelFunc
+	a.Context, cancel = context.WithDeadlineCause(ctx, due, a.due)
+	return cancel
+}
+
+// previousAttempts is gRFC A6's: how often a call was sent before.
+const previousAttempts = "grpc-previous-rpc-attempts"
+
+// sendElsewhere sends an attempt on a channel whose policy is not ours, where no
+// picker of ours sees what the server says about retries.
+func (l *call) sendElsewhere(a *attempt, ch *channel) error {
+	ch.calls.Add(1)
+	defer ch.calls.Add(-1)
+	var trailer metadata.MD
+	err := ch.Invoke(a, l.method, l.args, l.reply, append(l.options[:len(l.options):len(l.options)], grpc.Trailer(&trailer))...)
+	if words := trailer.Get(pushbackKey); len(words) > 0 {
+		a.pushback.Store(parsePushback(words))
+	}
+	return err
+}
+
+// record notes an attempt that is over.
+func (a *attempt) record(now time.Time, err error) {
+	c := a.core
+	hold := now.Sub(a.entered)
+	c.flow.Held(now, hold)
+	o := outcomeOf(err)
+	c.telemetry.Attempt(o)
+	if !o.Failed() {
+		c.budget.Success(now)
+	}
+	if a.has(markPicked) {
+		c.telemetry.ConnectWait(a.waited())
+	} else if c.balancing.own {
+		c.telemetry.ConnectWait(hold)
+	}
+	if a.has(markPicked) && !a.has(markOver) && !c.options.Diagnostics {
+		c.rpc.StreamWait(0)
+	}
+	if a.has(markSent) {
+		c.telemetry.Headers(hold - a.waited())
+	}
+	if o == telemetry.Timeout && a.has(markSent) {
+		a.link.Load().silent(a.reads.Load())
+	}
+}
+
+// queued records the wait for a place.
+func (c *core) queued(ctx context.Context, waited time.Duration) {
+	c.telemetry.QueueWait(ctx, waited)
+	c.rpc.QueueWait(ctx, waited)
+}
+
+// settle records the call and returns what the caller is to see. Waited is in vain
+// if there was no attempt.
+func (l *call) settle(waited time.Duration, err error) error {
+	if err != nil && l.attempts == 0 && waited > 0 {
+		l.core.queued(l.ctx, waited)
+	}
+	if err != nil && l.earlier != nil {
+		err = &RetryError{Attempts: l.attempts, Err: err, Earlier: l.earlier}
+	}
+	o := outcomeOf(err)
+	l.core.telemetry.Call(l.ctx, telemetry.Unary, 0, o, time.Since(l.start))
+	l.core.rpc.Call(l.ctx, ownName(l.method, l.options), o, time.Since(l.start))
+	if l.span != nil {
+		l.core.endSpan(l.span, l.method, o, waited, l.attempts)
+	}
+	return err
+}
+
+// sleep pauses between two attempts, without a place.
+func (l *call) sleep(d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-l.ctx.Done():
+		return l.core.contextError(l.ctx, StageQueue)
+	}
+}

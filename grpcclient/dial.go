@@ -1,0 +1,91 @@
+package grpcclient
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// reconnectSpread is the time over which the clients of a server that went away
+// come back. Without it all of them dial in the same moment, and the first thing
+// that a server does after its restart is a handshake with everybody at once.
+// grpc-go's own backoff has no jitter on its first pause.
+const reconnectSpread = time.Second
+
+// dialer connects for grpc-go.
+type dialer struct {
+	core *core
+	dial func(ctx context.Context, address string) (net.Conn, error)
+}
+
+func newDialer(c *core) *dialer {
+	d := &dialer{core: c, dial: c.options.Dial}
+	if d.dial == nil {
+		tcp := &net.Dialer{Timeout: c.options.Connect}
+		d.dial = func(ctx context.Context, address string) (net.Conn, error) {
+			network := "tcp"
+			if path, ok := strings.CutPrefix(address, "unix:"); ok {
+				network, address = "unix", strings.TrimPrefix(path, "//")
+			}
+			return tcp.DialContext(ctx, network, address)
+		}
+	}
+	return d
+}
+
+// connect is what grpc-go calls.
+func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) {
+	l := linkOf(ctx)
+	if l == nil {
+		return d.watched(ctx, address)
+	}
+	if l.dials.Add(1) > 1 {
+		urgent := l.away.Swap(false) && l.filler.pool.ready.Load() == 0
+		if err := d.pause(ctx, urgent); err != nil {
+			return nil, err
+		}
+	}
+	l.began()
+	conn, err := d.dial(ctx, address)
+	if err != nil {
+		err := &dialError{address: address, err: err}
+		l.failed(err)
+		return nil, err
+	}
+	return conn, nil
+}
+
+// pause waits its turn among the clients that come back. A connection that was
+// sent away in good order, and that calls wait for, is urgent.
+func (d *dialer) pause(ctx context.Context, urgent bool) error {
+	if urgent {
+		return nil
+	}
+	t := time.NewTimer(rand.N(reconnectSpread))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// watched dials for a channel whose policy is not ours.
+func (d *dialer) watched(ctx context.Context, address string) (net.Conn, error) {
+	began := time.Now()
+	conn, err := d.dial(ctx, address)
+	if err != nil {
+		err := &dialError{address: address, err: err}
+		d.core.telemetry.Dial(err.outcome(), time.Since(began))
+		d.core.pool.fail(err)
+		return nil, err
+	}
+	d.core.telemetry.Dial(telemetry.CodeOK, time.Since(began))
+	d.core.pool.fail(nil)
+	return conn, nil
+}

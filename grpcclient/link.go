@@ -1,0 +1,178 @@
+package grpcclient
+
+import (
+	"errors"
+	"math"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// link is one connection to one address, for good: what stands for it changes when
+// it breaks or is sent away. It is the parent of a pick_first policy, which dials.
+type link struct {
+	balancer.ClientConn // grpc-go's; embedded so that this is one
+	filler              *filler
+	address             string
+
+	streams atomic.Int64  // calls on it
+	limit   atomic.Int64  // the server's, on them
+	reads   atomic.Uint64 // how often something came
+	timeout atomic.Uint64 // reads+1 when a call ran out of time on it
+	suspect atomic.Bool   // nothing comes any more
+	away    atomic.Bool   // the server has sent GOAWAY
+	dials   atomic.Int64
+	dialed  atomic.Int64 // when, since the pool's start
+
+	// Guarded by filler.topology.
+	child  balancer.Balancer
+	closed bool
+
+	// Guarded by pool.mu.
+	state    connectivity.State
+	picker   balancer.Picker
+	since    time.Time // in that state
+	err      error     // of the last dial; nil since it is ready
+	replaces *link     // whose place it takes once it is ready
+	heir     *link     // that is to take its place
+}
+
+// unlimited is the limit of a server that states none.
+const unlimited = math.MaxInt32
+
+// UpdateState implements balancer.ClientConn for the child. The child calls it with
+// its own lock held, so that nothing here may call the child.
+func (l *link) UpdateState(s balancer.State) {
+	f := l.filler
+	f.pool.mu.Lock()
+	l.state, l.picker, l.since = s.ConnectivityState, s.Picker, time.Now()
+	var next func()
+	switch {
+	case s.ConnectivityState == connectivity.Idle:
+		next = l.connect
+	case s.ConnectivityState == connectivity.Ready && l.replaces != nil:
+		next = func() { f.inherit(l) }
+	case s.ConnectivityState == connectivity.TransientFailure && l.replaces != nil:
+		next = func() { f.disown(l) }
+	}
+	if s.ConnectivityState == connectivity.Ready {
+		l.err = nil
+	} else if s.ConnectivityState == connectivity.TransientFailure {
+		l.err = l.causeLocked(s.Picker)
+	}
+	f.publishLocked()
+	f.pool.mu.Unlock()
+	if next != nil {
+		f.pool.after(0, next)
+	}
+}
+
+// connect has an idle child dial again: pick_first waits for a call before it does.
+func (l *link) connect() {
+	l.filler.topology.Lock()
+	defer l.filler.topology.Unlock()
+	if !l.closed {
+		l.child.ExitIdle()
+	}
+}
+
+// causeLocked is why the link failed: what the dial said, with its type, or else
+// the text that the child has for it.
+func (l *link) causeLocked(p balancer.Picker) error {
+	if l.err != nil {
+		return l.err
+	}
+	_, err := p.Pick(balancer.PickInfo{})
+	return err
+}
+
+// began is told of a dial.
+func (l *link) began() {
+	l.dialed.Store(int64(time.Since(l.filler.pool.base)))
+	l.filler.pool.mu.Lock()
+	l.err = nil
+	l.filler.pool.mu.Unlock()
+}
+
+// failed is told of a dial or a handshake that failed.
+func (l *link) failed(err *dialError) {
+	l.filler.pool.core.telemetry.Dial(err.outcome(), l.sinceDial())
+	l.filler.pool.mu.Lock()
+	l.err = err
+	l.filler.pool.mu.Unlock()
+}
+
+// connected is told of a connection. Its server's limit is not known yet, and will
+// be before it is ready.
+func (l *link) connected() {
+	l.filler.pool.core.telemetry.Dial(telemetry.CodeOK, l.sinceDial())
+	l.limit.Store(unlimited)
+	l.away.Store(false)
+	l.suspect.Store(false)
+	l.timeout.Store(0)
+}
+
+func (l *link) sinceDial() time.Duration {
+	return time.Since(l.filler.pool.base) - time.Duration(l.dialed.Load())
+}
+
+// learn is told of the server's limit.
+func (l *link) learn(limit uint32) {
+	was := l.limit.Swap(int64(min(limit, unlimited)))
+	if was == unlimited || was == int64(limit) {
+		return // the first one comes before the connection is ready
+	}
+	l.filler.pool.mu.Lock()
+	defer l.filler.pool.mu.Unlock()
+	l.filler.publishLocked()
+}
+
+// heard is told that something came.
+func (l *link) heard() {
+	l.reads.Add(1)
+	if l.suspect.Load() {
+		l.suspect.Store(false)
+	}
+}
+
+// silent is told of a call that ran out of time on the link, and that nothing has
+// come since the count was at reads. Twice in a row, and the link is suspected:
+// calls go elsewhere if they can, and another is dialed in its place. Keepalive
+// would notice too, but no sooner than a server allows to be pinged.
+func (l *link) silent(reads uint64) {
+	if l.reads.Load() != reads {
+		return
+	}
+	if l.timeout.Swap(reads+1) == reads+1 && l.suspect.CompareAndSwap(false, true) {
+		l.filler.pool.after(0, func() { l.filler.renew(l) })
+	}
+}
+
+// take counts one more call, if the link has fewer than most.
+func (l *link) take(most int64) bool {
+	for {
+		n := l.streams.Load()
+		if n >= most {
+			return false
+		}
+		if l.streams.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// outcome is the error as a label.
+func (e *dialError) outcome() telemetry.Outcome {
+	if e.tls {
+		return telemetry.TLS
+	}
+	if _, ok := errors.AsType[*net.DNSError](e.err); ok {
+		return telemetry.DNS
+	}
+	return telemetry.Connect
+}

@@ -1,0 +1,131 @@
+package grpcclient
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/offtake-go/offtake/internal/gate"
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// bound is a limit of this client, as the cause of a context that it ended.
+type bound struct {
+	phase Phase
+	limit time.Duration
+}
+
+func (b *bound) Error() string { return string(b.phase) + " of " + b.limit.String() }
+
+// Is has the cause be what the standard library would have it be.
+func (b *bound) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// over says whether a context has ended, or is about to in this instant: the server
+// has the same deadline, and may be the first to say so.
+func over(ctx context.Context) (codes.Code, bool) {
+	switch ctx.Err() {
+	case nil:
+		if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+			return codes.DeadlineExceeded, true
+		}
+		return codes.OK, false
+	case context.DeadlineExceeded:
+		return codes.DeadlineExceeded, true
+	default:
+		return codes.Canceled, true
+	}
+}
+
+// contextError is the end of a call by its caller.
+func (c *core) contextError(ctx context.Context, at Stage) error {
+	e := &ContextError{Upstream: c.name, Stage: at, Err: context.Cause(ctx)}
+	e.code, _ = over(ctx)
+	if e.Err == nil {
+		e.Err = context.DeadlineExceeded
+	}
+	if at == StageResolve || at == StageConnect {
+		e.Connect = c.pool.cause()
+	}
+	return e
+}
+
+// timeoutError is the end of a call by a bound of this client.
+func (c *core) timeoutError(b *bound, at Stage) error {
+	e := &TimeoutError{Upstream: c.name, Phase: b.phase, Limit: b.limit, Stage: at}
+	if at == StageResolve || at == StageConnect {
+		e.Err = c.pool.cause()
+	}
+	return e
+}
+
+// explain turns the error of grpc-go into what the caller is to see. What the
+// server said stays as it is.
+func (a *attempt) explain(caller context.Context, err error) error {
+	c := a.core
+	switch code := status.Code(err); {
+	case code == codes.Canceled || code == codes.DeadlineExceeded:
+		if _, ended := over(caller); ended {
+			return c.contextError(caller, a.stage())
+		}
+		if b, ok := context.Cause(a).(*bound); ok {
+			return c.timeoutError(b, a.stage())
+		}
+		if _, ended := over(a); ended { // the server was faster than our timer
+			return c.timeoutError(a.due, a.stage())
+		}
+	case code == codes.Unavailable && c.balancing.own && !a.has(markPicked) && c.pool.ready.Load() == 0:
+		return &ConnectError{Upstream: c.name, Err: c.pool.cause()}
+	}
+	return err
+}
+
+// outcomeOf puts the error of a call into the closed set.
+func outcomeOf(err error) telemetry.Outcome {
+	switch e := err.(type) {
+	case nil:
+		return telemetry.CodeOK
+	case *refusal:
+		if e.cause.Reason == gate.Closed {
+			return telemetry.Closed
+		}
+		return telemetry.Busy
+	case *ContextError:
+		if e.code == codes.Canceled {
+			return telemetry.Canceled
+		}
+		return telemetry.Timeout
+	case *TimeoutError:
+		return telemetry.Timeout
+	case *ConnectError:
+		return outcomeOfConnection(e.Err)
+	case *RetryError:
+		return outcomeOf(e.Err)
+	}
+	s := status.Convert(err)
+	switch {
+	case s.Code() == codes.ResourceExhausted && tooLarge(s.Message()):
+		return telemetry.TooLarge
+	case s.Code() == codes.Unavailable && proxyBusy(s.Message()):
+		return telemetry.ProxyBusy
+	}
+	return telemetry.OfCode(uint32(s.Code()))
+}
+
+func outcomeOfConnection(err error) telemetry.Outcome {
+	if dial, ok := errors.AsType[*dialError](err); ok {
+		return dial.outcome()
+	}
+	if _, ok := errors.AsType[*resolveError](err); ok {
+		return telemetry.DNS
+	}
+	return telemetry.Connect
+}
+
+// resolveError is a name that can't be resolved.
+type resolveError struct{ err error }
+
+func (e *resolveError) Error() string { return "name resolution: " + e.err.Error() }
+func (e *resolveError) Unwrap() error { return e.err }

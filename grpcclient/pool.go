@@ -1,0 +1,158 @@
+package grpcclient
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/connectivity"
+)
+
+// pool is all connections of a client.
+type pool struct {
+	core    *core
+	base    time.Time
+	health  bool // one stream of each connection watches its health
+	tickets sync.Pool
+	ready   atomic.Int32 // connections
+	named   atomic.Bool  // there were addresses once
+
+	mu      sync.Mutex
+	filler  *filler // made by grpc-go when it first connects
+	err     error   // of name resolution, or of a dial for a policy that is not ours
+	changed chan struct{}
+	timers  map[*time.Timer]struct{}
+	closed  bool
+}
+
+func newPool(c *core) *pool {
+	return &pool{core: c, base: time.Now(), timers: map[*time.Timer]struct{}{}}
+}
+
+// after runs f in its own time, unless the pool is closed first.
+func (p *pool) after(d time.Duration, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	var t *time.Timer
+	t = time.AfterFunc(d, func() {
+		p.mu.Lock()
+		delete(p.timers, t)
+		closed := p.closed
+		p.mu.Unlock()
+		if !closed {
+			f()
+		}
+	})
+	p.timers[t] = struct{}{}
+}
+
+// close stops what would be done later.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for t := range p.timers {
+		t.Stop()
+	}
+	clear(p.timers)
+}
+
+// fail notes the last error of a dial, or its success.
+func (p *pool) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+	p.noticeLocked()
+}
+
+// noticeLocked wakes those that wait for a change.
+func (p *pool) noticeLocked() {
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// view is the pool at one instant.
+type view struct {
+	ready, failed, total int
+	streams              int64         // that the ready ones may carry
+	err                  error         // of those that failed, joined
+	changed              chan struct{} // closed when this is out of date
+}
+
+func (p *pool) view() view {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	v := view{changed: p.changed}
+	errs := []error{p.err}
+	if p.filler != nil {
+		for l := range p.filler.linksLocked() {
+			v.total++
+			switch l.state {
+			case connectivity.Ready:
+				v.ready++
+				v.streams += l.most()
+			case connectivity.TransientFailure:
+				v.failed++
+				errs = append(errs, l.err)
+			}
+		}
+	}
+	v.err = distinct(errs)
+	return v
+}
+
+// cause is what is wrong with the connections, for a call that waits for one.
+func (p *pool) cause() error {
+	if v := p.view(); v.ready > 0 {
+		return nil
+	} else if v.err != nil {
+		return v.err
+	}
+	return errConnecting
+}
+
+// distinct joins errors, and each text once: eight connections to a dead address
+// have one thing to say.
+func distinct(errs []error) error {
+	seen := map[string]bool{}
+	var some []error
+	for _, err := range errs {
+		if err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			some = append(some, err)
+		}
+	}
+	if len(some) == 1 {
+		return some[0]
+	}
+	return errors.Join(some...)
+}
+
+// most is how many calls the link may carry at once.
+func (l *link) most() int64 {
+	most := l.limit.Load()
+	if l.filler.pool.health && most < unlimited {
+		return max(1, most-1)
+	}
+	return max(1, most)
+}
+
+// fits says whether the plan's places have streams on so many connections.
+func (v view) fits(places int) error {
+	if v.streams >= int64(places) || v.ready == 0 {
+		return nil
+	}
+	each := max(1, v.streams/int64(v.ready))
+	return fmt.Errorf("%d places do not fit on %d connections: the upstream allows %d streams on them; %d connections would do",
+		places, v.ready, v.streams, (int64(places)+each-1)/each)
+}

@@ -1,0 +1,97 @@
+package grpcclient
+
+import (
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Domain is that of every google.rpc.ErrorInfo of this module, the server's too.
+const Domain = "github.com/offtake-go/offtake"
+
+// Reason tells errors apart that have the same code.
+type Reason string
+
+// Reasons of errors of this client, and of an upstream with the door of package
+// grpcadmission. All but ServerBusy, InServer and TooLarge say that nothing was
+// sent.
+const (
+	QueueFull    Reason = "CLIENT_QUEUE_FULL"    // RESOURCE_EXHAUSTED: refused here, at once
+	QueueTimeout Reason = "CLIENT_QUEUE_TIMEOUT" // RESOURCE_EXHAUSTED: refused here, after the wait or instead of it
+	ClientClosed Reason = "CLIENT_CLOSED"        // UNAVAILABLE: refused here, for good
+	NoConnection Reason = "NO_READY_CONNECTION"  // UNAVAILABLE
+	InQueue      Reason = "IN_CLIENT_QUEUE"      // out of time, or canceled, there
+	InResolve    Reason = "IN_NAME_RESOLUTION"
+	InConnect    Reason = "IN_CONNECT"
+	InQuota      Reason = "IN_STREAM_QUOTA"
+	InServer     Reason = "IN_SERVER"
+
+	ServerBusy Reason = "SERVER_BUSY"       // RESOURCE_EXHAUSTED: refused by the upstream, with a word on when to come back
+	TooLarge   Reason = "MESSAGE_TOO_LARGE" // RESOURCE_EXHAUSTED: a message over a limit on its size, here or there
+	ProxyBusy  Reason = "PROXY_BUSY"        // UNAVAILABLE: an HTTP 429 from a proxy
+)
+
+// ReasonOf reads the reason of an error, or "" for one that needs none. It knows
+// a busy upstream of another make by its google.rpc.RetryInfo.
+func ReasonOf(err error) Reason {
+	s, ok := status.FromError(err)
+	if !ok {
+		return ""
+	}
+	retry := false
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			if d.GetDomain() == Domain {
+				return Reason(d.GetReason())
+			}
+		case *errdetails.RetryInfo:
+			retry = true
+		}
+	}
+	switch {
+	case s.Code() == codes.ResourceExhausted && retry:
+		return ServerBusy
+	case s.Code() == codes.ResourceExhausted && tooLarge(s.Message()):
+		return TooLarge
+	case s.Code() == codes.Unavailable && proxyBusy(s.Message()):
+		return ProxyBusy
+	}
+	return ""
+}
+
+// It is ugly to read a message's text. But grpc-go gives neither of these anything
+// else, at the client or at the server, and without them a label would call a
+// message of 5 MB "busy" and a proxy that is busy "broken". Nothing is decided by
+// them: what may be sent again follows from codes and details alone.
+
+func tooLarge(message string) bool { return strings.Contains(message, "larger than max") }
+
+func proxyBusy(message string) bool {
+	return strings.HasPrefix(message, "unexpected HTTP status code received from server: 429")
+}
+
+func (s Stage) reason() Reason {
+	switch s {
+	case StageQueue:
+		return InQueue
+	case StageResolve:
+		return InResolve
+	case StageConnect:
+		return InConnect
+	case StageQuota:
+		return InQuota
+	}
+	return InServer
+}
+
+// withReason is a status that says why.
+func withReason(code codes.Code, message string, reason Reason) *status.Status {
+	s := status.New(code, message)
+	if detailed, err := s.WithDetails(&errdetails.ErrorInfo{Reason: string(reason), Domain: Domain}); err == nil {
+		return detailed
+	}
+	return s
+}

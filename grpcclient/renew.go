@@ -1,0 +1,108 @@
+package grpcclient
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/resolver"
+)
+
+// age replaces the oldest link that is out of its time, and has names resolved
+// again, so that new servers are found: a resolver for DNS looks once, and then
+// only when a connection is lost.
+func (f *filler) age() {
+	f.cc.ResolveNow(resolver.ResolveNowOptions{})
+	f.pool.mu.Lock()
+	var (
+		oldest *link
+		since  time.Time
+		n      int
+	)
+	for l := range f.linksLocked() {
+		n++
+		if l.state == connectivity.Ready && l.heir == nil && (oldest == nil || l.since.Before(since)) {
+			oldest, since = l, l.since
+		}
+	}
+	f.pool.mu.Unlock()
+	if oldest != nil && time.Since(since) >= f.pool.core.options.MaxAge*9/10 {
+		f.renew(oldest)
+	}
+	f.pool.after(f.tick(n), f.age)
+}
+
+// tick is the time between two replacements, so that n links are replaced one by
+// one within their age, give or take a tenth.
+func (f *filler) tick(n int) time.Duration {
+	every := f.pool.core.options.MaxAge / time.Duration(max(1, n))
+	return every - every/10 + rand.N(every/5+1)
+}
+
+// renew dials another link for the same endpoint, which takes the place of l once
+// it is ready.
+func (f *filler) renew(l *link) {
+	f.topology.Lock()
+	defer f.topology.Unlock()
+	i := slices.IndexFunc(f.endpoints, func(e *endpoint) bool { return slices.Contains(e.links, l) })
+	if i < 0 || f.closed {
+		return
+	}
+	e := f.endpoints[i]
+	heir := f.newLink(e)
+	f.pool.mu.Lock()
+	if l.heir != nil {
+		f.pool.mu.Unlock()
+		return
+	}
+	heir.replaces, l.heir = l, heir
+	e.heirs = append(e.heirs, heir)
+	f.pool.mu.Unlock()
+	_ = f.pointLocked(heir, e) // what it says is in its state, too
+}
+
+// inherit puts an heir that is ready into the place of the link it replaces, and
+// ends that one.
+func (f *filler) inherit(heir *link) {
+	f.topology.Lock()
+	defer f.topology.Unlock()
+	f.pool.mu.Lock()
+	old := heir.replaces
+	if old == nil {
+		f.pool.mu.Unlock()
+		return
+	}
+	heir.replaces, old.heir = nil, nil
+	leave := heir // if the old one has left already
+	for _, e := range f.endpoints {
+		e.heirs = without(e.heirs, heir)
+		if i := slices.Index(e.links, old); i >= 0 {
+			e.links = slices.Clone(e.links)
+			e.links[i], leave = heir, old
+		}
+	}
+	f.publishLocked()
+	f.pool.mu.Unlock()
+	f.closeLocked(leave)
+}
+
+// disown ends an heir that can't be had.
+func (f *filler) disown(heir *link) {
+	f.topology.Lock()
+	defer f.topology.Unlock()
+	f.pool.mu.Lock()
+	if old := heir.replaces; old != nil {
+		heir.replaces, old.heir = nil, nil
+	}
+	for _, e := range f.endpoints {
+		e.heirs = without(e.heirs, heir)
+	}
+	f.pool.mu.Unlock()
+	f.closeLocked(heir)
+}
+
+// without is a copy of links that lacks l.
+func without(links []*link, l *link) []*link {
+	return slices.DeleteFunc(slices.Clone(links), func(at *link) bool { return at == l })
+}

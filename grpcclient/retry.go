@@ -1,0 +1,99 @@
+package grpcclient
+
+import (
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/offtake-go/offtake/internal/backoff"
+	"github.com/offtake-go/offtake/internal/incoming"
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// again decides whether the call is sent once more, and after what pause. The
+// budget is asked last, so that it is spent only on what is then done.
+//
+// There is no hedging: it doubles the load of the calls that are slow because of
+// load.
+func (l *call) again(a *attempt, err error) (time.Duration, bool) {
+	if l.attempts >= l.sizes.plan.Attempts || incoming.Attempt(l.ctx) > 1 {
+		return 0, false
+	}
+	s := status.Convert(err)
+	told, may := a.told(s)
+	why, ok := l.retryable(a, s, told)
+	if !ok || !may {
+		return 0, false
+	}
+	pause := max(backoff.Request.Pause(l.attempts), told)
+	now := time.Now()
+	next := now.Add(pause + l.leastUseful(now))
+	if next.After(l.deadline) {
+		return 0, false
+	}
+	if d, ok := l.ctx.Deadline(); ok && next.After(d) {
+		return 0, false
+	}
+	if !l.core.budget.Take(now) {
+		return 0, false
+	}
+	l.core.telemetry.Retry(why)
+	return pause, true
+}
+
+// leastUseful is the time that another attempt must have to be worth sending: about
+// what the upstream needs as a rule.
+func (l *call) leastUseful(now time.Time) time.Duration {
+	_, hold := l.core.flow.Measure(now)
+	return min(hold, l.each())
+}
+
+// told is when the server wants to see the call again, from its pushback or the
+// RetryInfo in its status; 0 if it has said nothing. May is false if it said never.
+func (a *attempt) told(s *status.Status) (after time.Duration, may bool) {
+	switch word := a.pushback.Load(); {
+	case word < 0:
+		return 0, false
+	case word > 0:
+		return max(1, time.Duration(word-1)*time.Millisecond), true
+	}
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			return max(1, info.GetRetryDelay().AsDuration()), true
+		}
+	}
+	return 0, true
+}
+
+// retryable says why the end of an attempt may be repeated.
+func (l *call) retryable(a *attempt, s *status.Status, told time.Duration) (telemetry.Retry, bool) {
+	if _, ended := over(l.ctx); ended {
+		return 0, false
+	}
+	switch code := s.Code(); code {
+	case codes.ResourceExhausted:
+		return telemetry.RetryBusy, told > 0
+	case codes.Unavailable:
+		if a.unsent() {
+			return telemetry.RetryConnect, true
+		}
+		return unavailable(a, s), l.own.repeats(code)
+	case codes.DeadlineExceeded:
+		return telemetry.RetryTimeout, l.own.repeats(code)
+	default:
+		return telemetry.RetryStatus, l.own.repeats(code)
+	}
+}
+
+// unavailable tells the three apart that UNAVAILABLE stands for.
+func unavailable(a *attempt, s *status.Status) telemetry.Retry {
+	switch {
+	case proxyBusy(s.Message()):
+		return telemetry.RetryProxyBusy
+	case a.core.balancing.own && !a.has(markReceived):
+		return telemetry.RetryReset
+	}
+	return telemetry.RetryStatus
+}

@@ -1,0 +1,90 @@
+package grpcclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Policy is the load-balancing policy of this package, for a service config in
+// which it is the child of another one, as in
+//
+//	{"loadBalancingConfig": [{"outlier_detection_experimental": {
+//		"childPolicy": [{"offtake": {}}]}}]}
+//
+// It keeps several connections to each address and fills one before it uses the
+// next. It works in clients made by [New] only.
+const Policy = "offtake"
+
+// serviceConfig is what may be in a user's.
+type serviceConfig struct {
+	LoadBalancing json.RawMessage `json:"loadBalancingConfig,omitempty"`
+	HealthCheck   json.RawMessage `json:"healthCheckConfig,omitempty"`
+}
+
+// ownPolicy is the load balancing of a client whose user has said nothing on it.
+const ownPolicy = `[{"` + Policy + `":{}}]`
+
+// checkServiceConfig refuses what would work against the plan. What else is wrong
+// in it grpc-go will say.
+func checkServiceConfig(text string) error {
+	if text == "" {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		return fmt.Errorf("Options.ServiceConfig: %w; %s would do", err, `{"loadBalancingConfig":[{"round_robin":{}}]}`)
+	}
+	var errs []error
+	for _, f := range []struct{ name, instead string }{
+		{"methodConfig", "times and retries are the plan's and Options.Methods'"},
+		{"retryThrottling", "Plan.RetryShare bounds retries"},
+		{"loadBalancingPolicy", "say it as loadBalancingConfig"},
+	} {
+		if _, has := fields[f.name]; has {
+			errs = append(errs, fmt.Errorf("Options.ServiceConfig: %s can't be used; %s", f.name, f.instead))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// balancing is how a client spreads its calls.
+type balancing struct {
+	config string // for grpc-go
+	own    bool   // by the policy of this package, on one channel
+	health bool   // grpc-go keeps a stream on each connection to watch its health
+}
+
+// newBalancing reads a service config that has been checked.
+func newBalancing(text string, ownScheme bool) balancing {
+	var c serviceConfig
+	_ = json.Unmarshal([]byte(text), &c) // "" leaves it empty
+	b := balancing{own: ownScheme, health: c.HealthCheck != nil}
+	if c.LoadBalancing == nil && ownScheme {
+		c.LoadBalancing = json.RawMessage(ownPolicy)
+	}
+	if c.LoadBalancing != nil {
+		var policies any
+		_ = json.Unmarshal(c.LoadBalancing, &policies)
+		b.own = names(policies, Policy)
+	}
+	config, _ := json.Marshal(c)
+	b.config = string(config)
+	return b
+}
+
+// names says whether a policy is anywhere in a tree of them.
+func names(tree any, policy string) bool {
+	switch t := tree.(type) {
+	case []any:
+		return slices.ContainsFunc(t, func(at any) bool { return names(at, policy) })
+	case map[string]any:
+		for name, at := range t {
+			if name == policy || names(at, policy) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package grpcclient
+
+import (
+	"time"
+
+	"google.golang.org/grpc/connectivity"
+
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/gate"
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// Stats is a connection at one instant.
+type Stats struct {
+	Upstream  string        `json:"upstream"`
+	Plan      capacity.Plan `json:"plan"`
+	Places    int           `json:"places"`    // the plan's, or fewer if the upstream allows fewer streams
+	InFlight  int           `json:"inFlight"`  // calls that hold a place, streams included
+	Streams   int           `json:"streams"`   // of these
+	Queued    int           `json:"queued"`    // calls that wait for one
+	Open      int           `json:"open"`      // connections that are ready
+	Room      int64         `json:"room"`      // streams that the upstream allows on them; 0 if it states no limit
+	Rate      float64       `json:"rate"`      // attempts per second over the last minute
+	Required  float64       `json:"required"`  // places that the traffic of the last minute needs
+	Hold      time.Duration `json:"hold"`      // mean time in flight over the last minute
+	Refused   uint64        `json:"refused"`   // since New, for any reason
+	OverLimit uint64        `json:"overLimit"` // attempts since New that had to wait for a stream
+	Retries   float64       `json:"retries"`   // that the budget allows now
+	Observing bool          `json:"observing"` // in observe mode
+	Draining  bool          `json:"draining"`  // shut down, or about to be
+}
+
+// Stats reads the connection.
+func (c *Conn) Stats() Stats {
+	now := time.Now()
+	s, streams := c.core.gate.Snapshot(), c.core.streams.Snapshot()
+	rate, hold := c.core.flow.Measure(now)
+	stats := Stats{
+		Upstream:  c.core.name,
+		Plan:      c.core.sizes.Load().plan,
+		Places:    s.Places,
+		InFlight:  s.InFlight,
+		Streams:   streams.InFlight,
+		Queued:    s.Waiting + streams.Waiting,
+		Open:      c.core.open(),
+		Room:      c.core.roomNow(),
+		Rate:      rate,
+		Required:  rate * hold.Seconds(),
+		Hold:      hold,
+		OverLimit: c.core.rpc.OverLimits(),
+		Retries:   c.core.budget.Balance(now),
+		Observing: s.Observing,
+		Draining:  s.Draining,
+	}
+	for i := range s.Refused {
+		stats.Refused += s.Refused[i] + streams.Refused[i]
+	}
+	return stats
+}
+
+// roomNow is how many streams the connections may carry, or 0 without a limit.
+func (c *core) roomNow() int64 {
+	c.fitting.Lock()
+	defer c.fitting.Unlock()
+	if c.room >= unlimited {
+		return 0
+	}
+	return c.room
+}
+
+// open is how many connections are ready; with a policy that is not ours, how many
+// channels are.
+func (c *core) open() int {
+	if c.balancing.own {
+		return int(c.pool.ready.Load())
+	}
+	n := 0
+	for _, ch := range c.channels {
+		if ch.ready() {
+			n++
+		}
+	}
+	return n
+}
+
+func (ch *channel) ready() bool { return ch.GetState() == connectivity.Ready }
+
+// state is what the metrics show at each scrape.
+func (c *core) state() telemetry.State {
+	now := time.Now()
+	s, streams := c.gate.Snapshot(), c.streams.Snapshot()
+	refusals := make([]telemetry.Refusals, gate.Reasons)
+	for i := range refusals {
+		refusals[i] = telemetry.Refusals{
+			Reason:   gate.Reason(i).String(),
+			Refused:  s.Refused[i] + streams.Refused[i],
+			Observed: s.Observed[i] + streams.Observed[i],
+		}
+	}
+	open, active := c.open(), c.active()
+	return telemetry.State{
+		InFlight: s.InFlight, Queued: s.Waiting + streams.Waiting, Places: s.Places,
+		Required:     c.flow.Required(now),
+		Refusals:     refusals,
+		RetryBalance: c.budget.Balance(now),
+		Active:       active,
+		Idle:         max(0, open-active),
+	}
+}
+
+// active is how many connections carry calls.
+func (c *core) active() int {
+	n := 0
+	for _, ch := range c.channels {
+		if ch.calls.Load() > 0 {
+			n++
+		}
+	}
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	if c.pool.filler != nil {
+		for l := range c.pool.filler.linksLocked() {
+			if l.state == connectivity.Ready && l.streams.Load() > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}

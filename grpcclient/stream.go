@@ -1,0 +1,220 @@
+package grpcclient
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
+
+// stream is one stream of a user, from the wait for its place to its end.
+type stream struct {
+	grpc.ClientStream
+	attempt  *attempt
+	caller   context.Context
+	cancel   context.CancelCauseFunc
+	span     trace.Span
+	kind     telemetry.Method
+	method   string
+	name     string
+	start    time.Time
+	waited   time.Duration
+	idle     bound
+	done     atomic.Bool
+	channel  *channel
+	expire   context.CancelFunc // of the lifetime
+	receives watchdog
+	sends    watchdog
+}
+
+// NewStream implements grpc.ClientConnInterface: it opens a stream, once. A stream
+// is never sent again: only its caller knows what was read from it.
+func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	return c.core.newStream(ctx, nil, desc, method, options)
+}
+
+func (c *core) newStream(ctx context.Context, pinned *link, desc *grpc.StreamDesc, method string, options []grpc.CallOption) (grpc.ClientStream, error) {
+	s := &stream{kind: kindOf(desc), method: method, name: ownName(method, options), start: time.Now()}
+	s.caller, s.span = c.tracer.Start(ctx, spanName(method))
+	own, plan := c.methods.of(method), c.sizes.Load().plan
+	opening := &bound{PhaseAttempt, orElse(own.Attempt, plan.Attempt)}
+	s.idle = bound{PhaseIdle, orElse(own.Idle, plan.BodyIdle)}
+	s.attempt = &attempt{core: c, pinned: pinned}
+	if err := s.enter(s.start.Add(opening.limit)); err != nil {
+		s.settle(err)
+		return nil, err
+	}
+	return s.open(desc, opening, orElse(own.Lifetime, c.options.Lifetime), options)
+}
+
+// errPanicked is how a stream ends that an interceptor of the user's did not open.
+var errPanicked = status.Error(codes.Unknown, "grpcclient: an interceptor panicked")
+
+func orElse(d, byDefault time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return byDefault
+}
+
+func kindOf(desc *grpc.StreamDesc) telemetry.Method {
+	switch {
+	case desc.ClientStreams && desc.ServerStreams:
+		return telemetry.BidiStream
+	case desc.ClientStreams:
+		return telemetry.ClientStream
+	}
+	return telemetry.ServerStream
+}
+
+// enter takes a place among those for streams, and then one of the plan's.
+func (s *stream) enter(until time.Time) error {
+	k := s.attempt.core
+	waited, err := k.streams.EnterBy(s.caller, until)
+	s.waited = waited
+	if err != nil {
+		return k.turnedAway(s.caller, waited, err, k.full)
+	}
+	left := s.start.Add(k.sizes.Load().plan.Wait)
+	if until.Before(left) {
+		left = until
+	}
+	more, err := k.gate.EnterBy(s.caller, left)
+	s.waited += more
+	if err != nil {
+		k.streams.Leave()
+		return k.turnedAway(s.caller, s.waited, err, k.refused)
+	}
+	return nil
+}
+
+// open opens the stream, which has its place, within a time.
+func (s *stream) open(desc *grpc.StreamDesc, opening *bound, lifetime time.Duration, options []grpc.CallOption) (grpc.ClientStream, error) {
+	a := s.attempt
+	k := a.core
+	k.queued(s.caller, s.waited)
+	a.entered = time.Now()
+	a.due = &bound{PhaseLifetime, lifetime}
+	ctx, expire := context.WithDeadlineCause(k.inject(s.caller), a.entered.Add(lifetime), a.due)
+	s.expire = expire
+	a.Context, s.cancel = context.WithCancelCause(ctx)
+	s.channel = k.channel()
+	s.channel.calls.Add(1)
+	a.cold = k.cold(s.channel)
+	opened, err := false, errPanicked
+	defer func() {
+		if !opened {
+			s.end(err)
+		}
+	}()
+	options = append(options[:len(options):len(options)], grpc.OnFinish(s.end))
+	timer := time.AfterFunc(opening.limit, func() { s.cancel(opening) })
+	raw, err := s.channel.NewStream(a, desc, s.method, options...)
+	if !timer.Stop() && err == nil {
+		err = opening // and the stream ends with its context
+	}
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	a.mark(markSent)
+	k.telemetry.ConnectWait(a.waited())
+	opened = true
+	s.ClientStream = raw
+	return s, nil
+}
+
+// explain is what the caller sees of an error.
+func (s *stream) explain(err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	if b, ok := err.(*bound); ok {
+		return s.attempt.core.timeoutError(b, s.attempt.stage())
+	}
+	return s.attempt.explain(s.caller, err)
+}
+
+// end gives the place back, once: grpc-go calls it when the stream is over,
+// whatever ended it.
+func (s *stream) end(err error) {
+	if s.done.Swap(true) {
+		return
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	err = s.explain(err)
+	k := s.attempt.core
+	k.gate.Leave()
+	k.streams.Leave()
+	s.channel.calls.Add(-1)
+	now := time.Now()
+	k.flow.Held(now, now.Sub(s.attempt.entered))
+	o := outcomeOf(err)
+	k.telemetry.Attempt(o)
+	if !o.Failed() {
+		k.budget.Success(now)
+	}
+	s.settle(err)
+	s.cancel(nil)
+	s.expire()
+}
+
+// settle records the stream.
+func (s *stream) settle(err error) {
+	k := s.attempt.core
+	o := outcomeOf(err)
+	k.telemetry.Call(s.caller, s.kind, 0, o, time.Since(s.start))
+	k.rpc.Call(s.caller, s.name, o, time.Since(s.start))
+	if s.span != nil {
+		k.endSpan(s.span, s.method, o, s.waited, 1)
+	}
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s *stream) RecvMsg(m any) error {
+	s.receives.start(s)
+	err := s.ClientStream.RecvMsg(m)
+	s.receives.stop()
+	return s.explain(err)
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s *stream) SendMsg(m any) error {
+	s.sends.start(s)
+	err := s.ClientStream.SendMsg(m)
+	s.sends.stop()
+	return s.explain(err)
+}
+
+// Header implements grpc.ClientStream.
+func (s *stream) Header() (metadata.MD, error) {
+	var w watchdog
+	w.start(s)
+	md, err := s.ClientStream.Header()
+	w.stop()
+	return md, s.explain(err)
+}
+
+// watchdog ends a stream while its caller waits for it and nothing happens. The
+// time in which the caller does something else is not counted. One goroutine at a
+// time may receive, and one send, so that there is one for each.
+type watchdog struct{ timer *time.Timer }
+
+func (w *watchdog) start(s *stream) {
+	if w.timer == nil {
+		w.timer = time.AfterFunc(s.idle.limit, func() { s.cancel(&s.idle) })
+		return
+	}
+	w.timer.Reset(s.idle.limit)
+}
+
+func (w *watchdog) stop() { w.timer.Stop() }

@@ -1,0 +1,102 @@
+package grpcclient
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/resolver"
+)
+
+// target is where an upstream is, as grpc-go names it.
+type target struct {
+	raw    string
+	scheme string
+	host   string // of the endpoint, without its port; a path for sockets
+	port   int    // 0 if there is none
+}
+
+// defaultScheme is what grpc.NewClient takes a target without a scheme for.
+const defaultScheme = "dns"
+
+// defaultPort is what the resolver for DNS adds.
+const defaultPort = 443
+
+// parseTarget reads a target. A scheme that nobody resolves is a mistake: grpc-go
+// takes it for a host name, and every call fails.
+func parseTarget(raw string, further []resolver.Builder) (target, error) {
+	t := target{raw: raw, scheme: defaultScheme}
+	endpoint := raw
+	if u, err := url.Parse(raw); err == nil && u.Scheme != "" && (known(u.Scheme, further) || strings.Contains(raw, "://")) {
+		t.scheme = u.Scheme
+		endpoint = strings.TrimPrefix(resolver.Target{URL: *u}.Endpoint(), "/")
+		if strings.HasPrefix(t.scheme, "unix") {
+			endpoint = "/" + endpoint
+		}
+	}
+	if !known(t.scheme, further) {
+		return t, fmt.Errorf("target: %q has the scheme %q, which nothing resolves; %q would do%s", raw, t.scheme, "dns:///"+endpoint, whereIs(t.scheme))
+	}
+	if strings.Trim(endpoint, "/") == "" {
+		return t, fmt.Errorf("target: %q names no upstream; %q would do", raw, "dns:///orders.example:443")
+	}
+	if t.scheme != defaultScheme && t.scheme != "passthrough" {
+		t.host = endpoint
+		if host, port, err := net.SplitHostPort(endpoint); err == nil {
+			t.host = host
+			t.port, _ = strconv.Atoi(port)
+		}
+		return t, nil
+	}
+	var err error
+	t.host, t.port, err = splitEndpoint(endpoint)
+	if err != nil {
+		return t, fmt.Errorf("target: %q: %w; %q would do", raw, err, "dns:///orders.example:443")
+	}
+	return t, nil
+}
+
+// splitEndpoint splits "host:port" or "host".
+func splitEndpoint(endpoint string) (string, int, error) {
+	host, number, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		bare := strings.Trim(endpoint, "[]")
+		if strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
+			return "", 0, errors.New("not a host and a port")
+		}
+		return bare, defaultPort, nil
+	}
+	port, err := strconv.ParseUint(number, 10, 16)
+	if err != nil || port == 0 {
+		return "", 0, fmt.Errorf("port %q is not in [1, 65535]", number)
+	}
+	return host, int(port), nil
+}
+
+func known(scheme string, further []resolver.Builder) bool {
+	for _, b := range further {
+		if b != nil && b.Scheme() == scheme {
+			return true
+		}
+	}
+	return resolver.Get(scheme) != nil
+}
+
+// whereIs says what a program has to import for a scheme of grpc-go's own.
+func whereIs(scheme string) string {
+	switch scheme {
+	case "xds", "google-c2p":
+		return ", or an import of google.golang.org/grpc/xds"
+	}
+	return ", or a resolver for it in Options.Resolvers"
+}
+
+// brings says whether names of this scheme come with a load-balancing policy, so
+// that there is no room for one of ours.
+func (t target) brings() bool { return t.scheme == "xds" || t.scheme == "google-c2p" }
+
+// name is the upstream's, if its user gives it none.
+func (t target) name() string { return t.host }
