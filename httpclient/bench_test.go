@@ -47,6 +47,7 @@ func BenchmarkRefused(b *testing.B) {
 	c.core.gate.Enter(b.Context())
 	req, _ := http.NewRequest("GET", "http://upstream.example/", nil)
 	b.ReportAllocs()
+	defer reportCPU(b)()
 	for b.Loop() {
 		if _, err := c.core.RoundTrip(req); err == nil {
 			b.Fatal("RoundTrip() = nil, want a refusal")
@@ -70,6 +71,7 @@ func benchClient(b *testing.B, target string, o *Options) *Client {
 
 func calls(b *testing.B, c *http.Client, url string) {
 	b.ReportAllocs()
+	defer reportCPU(b)()
 	for b.Loop() {
 		resp, err := c.Get(url)
 		if err != nil {

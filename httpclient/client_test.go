@@ -220,8 +220,8 @@ func TestShutdownWaitsForBodiesAndRefusesNewCalls(t *testing.T) {
 }
 
 func TestWarmDialsWhatTheFirstBurstNeeds(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		c, dials := counted(t, capacity.Plan{InFlight: 10, Queue: capacity.NoQueue}, secure, slow(20*time.Millisecond))
+	for _, scheme := range []string{"http", "https"} {
+		c, dials := counted(t, capacity.Plan{InFlight: 10, Queue: capacity.NoQueue}, scheme, slow(20*time.Millisecond))
 		if err := c.Warm(t.Context()); err != nil {
 			t.Fatalf("Warm() = %v, want nil", err)
 		}
@@ -238,7 +238,7 @@ func TestWarmDialsWhatTheFirstBurstNeeds(t *testing.T) {
 		}
 		wg.Wait()
 		if got := dials(); got != 10 {
-			t.Errorf("secure %v: connections after the burst = %d, want 10", secure, got)
+			t.Errorf("%s: connections after the burst = %d, want 10", scheme, got)
 		}
 	}
 }

@@ -77,8 +77,9 @@ func newDialer(c *core) *dialer {
 }
 
 func (d *dialer) resize(p capacity.Plan) {
-	d.slots.Resize(gate.Limits{Places: p.Connections, Queue: p.InFlight, Wait: longestConnect})
-	d.turns.Resize(gate.Limits{Places: min(p.Connections, dialsAtOnce), Queue: p.InFlight, Wait: longestConnect})
+	waiting := p.InFlight + p.Connections // calls, and connections that are kept warm
+	d.slots.Resize(gate.Limits{Places: p.Connections, Queue: waiting, Wait: longestConnect})
+	d.turns.Resize(gate.Limits{Places: min(p.Connections, dialsAtOnce), Queue: waiting, Wait: longestConnect})
 }
 
 func (d *dialer) close() {

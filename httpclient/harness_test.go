@@ -1,7 +1,9 @@
 package httpclient
 
 import (
+	"crypto/tls"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -102,25 +104,44 @@ func slow(d time.Duration) http.HandlerFunc {
 	}
 }
 
-// counted is a loopback server that counts the connections it has accepted.
-func counted(t *testing.T, plan capacity.Plan, secure bool, handler http.HandlerFunc) (*Client, func() int64) {
+// counted is a loopback server that counts the connections it has accepted. It
+// speaks "http" or "https" in HTTP/1.1, or one of "HTTP/1.1" and "HTTP/2.0" over
+// TLS.
+func counted(t *testing.T, plan capacity.Plan, protocol string, handler http.HandlerFunc) (*Client, func() int64) {
 	t.Helper()
 	var n atomic.Int64
 	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
 			n.Add(1)
 		}
 	}
 	o := new(Options)
-	if secure {
-		server.StartTLS()
-		o.Base = &http.Transport{TLSClientConfig: server.Client().Transport.(*http.Transport).TLSClientConfig}
-	} else {
+	switch protocol {
+	case "http":
 		server.Start()
+	case "HTTP/2.0":
+		o.Protocols = http2Only()
+		server.EnableHTTP2 = true
+		fallthrough
+	default:
+		server.StartTLS()
+		o.Base = &http.Transport{TLSClientConfig: rootsOf(server)}
 	}
 	t.Cleanup(server.Close)
 	return newClient(t, server.URL, plan, o), n.Load
+}
+
+// rootsOf trusts a test server.
+func rootsOf(server *httptest.Server) *tls.Config {
+	return &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+}
+
+func http2Only() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP2(true)
+	return p
 }
 
 func contains(s, part string) bool { return strings.Contains(s, part) }

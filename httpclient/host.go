@@ -133,7 +133,7 @@ func (h *host) dialIfDue(ctx context.Context) {
 		return
 	}
 	h.dialing++
-	h.streams.work.Go(func() { h.dial(context.WithoutCancel(ctx)) })
+	h.streams.work.Go(func() { h.dial(context.WithValue(context.WithoutCancel(ctx), attemptKey{}, nil)) })
 }
 
 func (h *host) dial(ctx context.Context) {

@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/offtake-go/offtake/capacity"
@@ -17,7 +18,8 @@ func (c *Client) Resize(plan capacity.Plan) error {
 	if err != nil {
 		return err
 	}
-	if plan, err = plan.Resolve(); err != nil {
+	plan, err = plan.Resolve()
+	if err = errors.Join(err, checkStreams(plan, &core.options, core.target.scheme)); err != nil {
 		return fmt.Errorf("httpclient: %s: %w", core.name, err)
 	}
 	fewer := plan.Connections < core.plan.Load().Connections

@@ -18,7 +18,13 @@ type shared struct {
 }
 
 // take reserves a stream, if there is one for this client.
-func (c *shared) take(most int) bool { return c.InFlight() < most && c.Reserve() == nil }
+func (c *shared) take(most int) bool {
+	if c.InFlight() >= most || c.Reserve() != nil {
+		return false
+	}
+	c.used.Store(true)
+	return true
+}
 
 // learn takes note of the upstream's limit on streams. It is known from the
 // first response on: settings are the first thing that comes over a connection
@@ -29,9 +35,11 @@ func (c *shared) learn() {
 	}
 }
 
-// fit says whether new requests may go on the connection.
+// fit says whether new requests may go on the connection. However old, it is good
+// for one, or a client whose connections age faster than they open would never
+// send any.
 func (c *shared) fit(now time.Time) bool {
-	return c.Err() == nil && !c.raw.old(now) && !c.raw.suspected.Load() && !c.leaving()
+	return c.Err() == nil && !(c.used.Load() && c.raw.old(now)) && !c.raw.suspected.Load() && !c.leaving()
 }
 
 // leaving says whether the upstream has sent GOAWAY. ClientConn does not tell

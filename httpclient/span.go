@@ -27,14 +27,14 @@ const (
 	attributePause     = attribute.Key("offtake.pause")
 )
 
-// inject writes the span into the request's header, if there is a propagator and
-// so anything to write.
+// inject writes the span into the request's header. Without a span there may still
+// be something to hand on, if there is a propagator at all.
 func (c *core) inject(a *attempt) {
 	p := c.options.Propagator
 	if p == nil {
 		p = otel.GetTextMapPropagator()
 	}
-	if len(p.Fields()) > 0 {
+	if a.call.span != nil || len(p.Fields()) > 0 {
 		p.Inject(a.call.ctx, propagation.HeaderCarrier(a.header()))
 	}
 }

@@ -71,7 +71,7 @@ func (p *streams) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if trace != nil && trace.GotConn != nil {
-			trace.GotConn(httptrace.GotConnInfo{Conn: c.raw, Reused: c.used.Swap(true), WasIdle: !waited})
+			trace.GotConn(httptrace.GotConnInfo{Conn: c.raw, Reused: !waited, WasIdle: !waited})
 		}
 		resp, err := c.RoundTrip(req)
 		if err == nil {

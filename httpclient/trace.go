@@ -27,8 +27,11 @@ func (l *listener) Value(key any) any {
 
 // Value implements context.Context.
 func (a *attempt) Value(key any) any {
-	if key == traceKey {
+	switch key {
+	case traceKey:
 		return &a.trace
+	case attemptKey{}:
+		return a
 	}
 	return a.Context.Value(key)
 }
@@ -48,6 +51,10 @@ func (a *attempt) watch() {
 		a.trace = *a.users
 	}
 	a.trace.GotConn = a.gotConn
+	if traceKey == nil {
+		a.Context = httptrace.WithClientTrace(a.Context, &httptrace.ClientTrace{GotConn: a.gotConn})
+		a.users = nil // called by that one
+	}
 }
 
 // gotConn runs on the caller's goroutine, each time the transport has a
@@ -60,6 +67,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 		waited = l.now() - a.connected
 	}
 	a.mu.Lock()
+	a.grantedLocked()
 	a.connections++
 	a.conn = c
 	a.connected += waited
