@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
@@ -69,7 +70,7 @@ func (w *World) Check(o Options, known Baseline) *Report {
 			r.Held = append(r.Held, rule.ID)
 		}
 		for i := range found {
-			found[i].Detail = w.detail(found[i])
+			found[i].Detail = w.detail(found[i], r.Findings)
 		}
 		r.Findings = append(r.Findings, found...)
 	}
@@ -129,15 +130,20 @@ func eraNote(subject string, cases []instance) string {
 	return fmt.Sprintf("the version is not known: so with %s, not with %s", strings.Join(fails, ", "), strings.Join(holds, ", "))
 }
 
-// detail is the whole answer where a demand is infeasible.
-func (w *World) detail(f Finding) string {
-	if f.Rule != "C04" && f.Rule != "C05" {
+// detail is the whole answer where a demand is infeasible, with the rollout as the
+// manifests have it. Where C04 and C05 both fire, the first has it.
+func (w *World) detail(f Finding, found []Finding) string {
+	beside := func(o Finding) bool { return o.Rule == "C04" && o.Subject == f.Subject && o.Detail != "" }
+	if f.Rule != "C04" && f.Rule != "C05" || slices.ContainsFunc(found, beside) {
 		return ""
 	}
 	if _, ok := w.Contract.Upstreams[f.Subject]; !ok {
 		return ""
 	}
-	_, err := w.Contract.Plan(f.Subject)
+	d := w.Contract.Demand(f.Subject)
+	d.Replicas, d.MaxReplicas = w.Service.Min, w.Service.Max
+	d.Surge, d.Unavailable = capacity.Pods{Count: w.Service.Extra}, capacity.Pods{Count: w.Service.Missing}
+	_, err := d.Plan()
 	if e, ok := infeasible(err); ok {
 		return e.Explain()
 	}

@@ -1,6 +1,10 @@
 package check
 
 import (
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	eg "github.com/envoyproxy/gateway/api/v1alpha1"
@@ -21,6 +25,32 @@ func (w *World) findPlane() {
 		w.Plane = "envoy-gateway"
 	case len(manifest.Of[*manifest.Envoy](set)) > 0:
 		w.Plane = "envoy"
+	}
+}
+
+// findVersion looks for Istio's version where a cluster shows it: in the tag of a
+// proxy's or istiod's image, or in a revision label such as 1-29-2.
+func (w *World) findVersion() {
+	if w.Version != "" || w.Plane != "istio" {
+		return
+	}
+	for _, o := range manifest.Of[*appsv1.Deployment](w.Manifest) {
+		d := o.Value.(*appsv1.Deployment)
+		t := d.Spec.Template
+		for _, k := range slices.Concat(t.Spec.InitContainers, t.Spec.Containers) {
+			name, tag, _ := strings.Cut(k.Image[strings.LastIndexByte(k.Image, '/')+1:], ":")
+			if name == "proxyv2" || name == "pilot" {
+				w.version(tag)
+			}
+		}
+		w.version(strings.ReplaceAll(t.Labels["istio.io/rev"], "-", "."))
+	}
+}
+
+// version takes a version if it reads as one.
+func (w *World) version(s string) {
+	if _, ok := minorOf(s); ok && w.Version == "" {
+		w.Version = s
 	}
 }
 

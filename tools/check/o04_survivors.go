@@ -15,9 +15,12 @@ func (n o04) verdict() Verdict {
 	}
 	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
 	after := n.Util * capacity.LoadAfterEjection(n.N, out)
-	return holds(after <= 1, say("util %.4g x %d/%d = %.4g", n.Util, n.N, n.N-out, after),
-		largestPercent(n.N, n.Ver, func(out int) bool { return n.Util*capacity.LoadAfterEjection(n.N, out) <= 1 })+
-			say(", or a utilization of %.4g: reserve what you allow to eject", 1-float64(out)/float64(n.N)))
+	evidence := say("util %.4g x %d/%d = %.4g", n.Util, n.N, n.N-out, after)
+	if out == n.N {
+		evidence = say("util %.4g, and all %d can be out: nobody is left to carry it", n.Util, n.N)
+	}
+	return holds(after <= 1, evidence, largestPercent(n.N, n.Ver, func(out int) bool { return n.Util*capacity.LoadAfterEjection(n.N, out) <= 1 })+
+		": reserve what you allow to eject")
 }
 
 func ruleO04() Rule {

@@ -10,7 +10,16 @@ func (n t02) verdict() Verdict {
 	total := float64(n.N)*n.Per + n.Back + n.Oh
 	return holds(total <= n.Outer+1e-9,
 		say("%d x %g + backoff + overhead = %.4g s vs %g s", n.N, n.Per, total, n.Outer),
-		say("at most %.4g s for each attempt, or %d attempts", (n.Outer-n.Back-n.Oh)/float64(n.N), max(1, int((n.Outer-n.Back-n.Oh)/n.Per)))).scaled(n.Outer, total, "s")
+		n.remedy()).scaled(n.Outer, total, "s")
+}
+
+func (n t02) remedy() string {
+	room := n.Outer - n.Back - n.Oh
+	s := say("at most %.4g s for each attempt", room/float64(n.N))
+	if fit := int(room / n.Per); fit > 0 && fit < n.N {
+		s += say(", or %d of them", fit)
+	}
+	return s
 }
 
 func ruleT02() Rule {

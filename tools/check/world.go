@@ -230,6 +230,7 @@ func NewWorld(c *contract.Contract, set *manifest.Set, o Options) *World {
 		w.Version = c.Mesh.Version
 	}
 	w.findPlane()
+	w.findVersion()
 	w.Eras = erasOf(w.Plane, w.Version)
 	w.readMesh()
 	w.readService()
