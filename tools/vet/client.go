@@ -2,8 +2,6 @@ package vet
 
 import (
 	"go/ast"
-	"go/constant"
-	"go/token"
 	"go/types"
 	"strings"
 
@@ -292,40 +290,4 @@ func (p *pass) returnedOnTrail(t *trail, c inspector.Cursor) bool {
 	}
 	fn, _ := p.TypesInfo.Defs[decl.Name].(*types.Func)
 	return t.through[fn]
-}
-
-// loopback reports whether the text that e starts with names this machine. A
-// call that stays on it loses no packet.
-func (p *pass) loopback(e ast.Expr) bool {
-	s := p.prefix(e)
-	if _, after, ok := strings.Cut(s, "://"); ok {
-		s = after
-	}
-	for _, host := range []string{"localhost", "127.", "[::1]", "::1"} {
-		if strings.HasPrefix(s, host) {
-			return true
-		}
-	}
-	return false
-}
-
-// prefix returns the constant text that e is known to start with: its value, its
-// left operand, or the format or host of the call that makes it.
-func (p *pass) prefix(e ast.Expr) string {
-	e = ast.Unparen(e)
-	if v := p.TypesInfo.Types[e].Value; v != nil && v.Kind() == constant.String {
-		return constant.StringVal(v)
-	}
-	switch e := e.(type) {
-	case *ast.BinaryExpr:
-		if e.Op == token.ADD {
-			return p.prefix(e.X)
-		}
-	case *ast.CallExpr:
-		fn := p.callee(e)
-		if len(e.Args) > 0 && (isFunc(fn, "fmt", "Sprintf") || isFunc(fn, pkgNet, "JoinHostPort")) {
-			return p.prefix(e.Args[0])
-		}
-	}
-	return ""
 }

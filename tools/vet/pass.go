@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 	"iter"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -173,17 +174,25 @@ func (p *pass) filename(f *ast.File) string {
 	return p.Fset.Position(f.Package).Filename
 }
 
+// isTestFile reports whether a file is a test or named like a test's helper.
 func (p *pass) isTestFile(f *ast.File) bool {
-	return strings.HasSuffix(p.filename(f), "_test.go")
+	name := filepath.Base(p.filename(f))
+	return strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "test") || strings.HasPrefix(name, "mock") || strings.HasPrefix(name, "fake")
 }
 
 // importsTesting reports whether a file that is no test serves tests all the
 // same, as an exported test helper does.
 func importsTesting(f *ast.File) bool {
 	for _, spec := range f.Imports {
-		switch spec.Path.Value {
-		case `"testing"`, `"net/http/httptest"`:
+		path := strings.Trim(spec.Path.Value, `"`)
+		switch path {
+		case "testing", "net/http/httptest":
 			return true
+		}
+		for _, lib := range []string{"testify", "ginkgo", "gomega", "dockertest", "testcontainers"} {
+			if strings.Contains(path, lib) {
+				return true
+			}
 		}
 	}
 	return false
@@ -239,7 +248,7 @@ func isTestDir(dir string) bool {
 			return true
 		}
 	}
-	return strings.HasSuffix(dir, "test")
+	return strings.HasSuffix(dir, "test") || strings.HasSuffix(dir, "_integration")
 }
 
 func isScriptDir(dir string) bool {

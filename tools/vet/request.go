@@ -46,7 +46,8 @@ func (p *pass) makesUnbounded(call *ast.CallExpr) bool {
 }
 
 func (p *pass) loopbackArg(call *ast.CallExpr, i int) bool {
-	return i < len(call.Args) && p.loopback(call.Args[i])
+	c, ok := p.cursorOf(call)
+	return ok && i < len(call.Args) && p.loopback(c, call.Args[i])
 }
 
 // isBackground reports whether a context is literally the background, or a

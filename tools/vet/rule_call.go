@@ -11,7 +11,7 @@ import (
 // http.DefaultClient.
 func (p *pass) checkDefaultCall(c inspector.Cursor, call *ast.CallExpr) {
 	fn := p.callee(call)
-	if fn == nil || len(call.Args) == 0 || p.loopback(call.Args[0]) {
+	if fn == nil || len(call.Args) == 0 || p.loopback(c, call.Args[0]) {
 		return
 	}
 	for _, name := range []string{"Get", "Head", "Post", "PostForm"} {
@@ -34,7 +34,7 @@ func (p *pass) checkClientCall(c inspector.Cursor, call *ast.CallExpr) {
 		if !p.unboundedRequest(call.Args[0]) {
 			return
 		}
-	} else if p.loopback(call.Args[0]) {
+	} else if p.loopback(c, call.Args[0]) {
 		return
 	}
 	u, ok := p.unboundedClient(sel.X, 0)

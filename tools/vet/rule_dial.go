@@ -11,12 +11,12 @@ import (
 
 // checkDial is OT501 and OT504: a dial that waits as long as the kernel does,
 // which is minutes for a lost SYN.
-func (p *pass) checkDial(_ inspector.Cursor, call *ast.CallExpr) {
+func (p *pass) checkDial(c inspector.Cursor, call *ast.CallExpr) {
 	if len(call.Args) < 2 {
 		return
 	}
 	name, addr := p.dials(call)
-	if name == "" || p.loopback(addr) || p.isListenerAddr(addr) {
+	if name == "" || p.loopback(c, addr) || p.loopbackTCPAddr(addr) {
 		return
 	}
 	network := p.TypesInfo.Types[call.Args[0]].Value
@@ -62,19 +62,4 @@ func (p *pass) unboundedDialer(e ast.Expr) bool {
 		}
 	}
 	return p.harmless(t, make(map[*types.Var]bool), func(u use) bool { return u.fate == wrote })
-}
-
-// isListenerAddr reports whether an address is one that this process listens on:
-// l.Addr().String(), or l.Addr() itself.
-func (p *pass) isListenerAddr(e ast.Expr) bool {
-	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if fn := p.callee(call); fn != nil && fn.Name() == "Addr" && fn.Signature().Recv() != nil {
-				found = true
-			}
-		}
-		return !found
-	})
-	return found
 }

@@ -24,7 +24,7 @@ func (p *pass) checkGlobalWrite(c inspector.Cursor, lhs ast.Expr) {
 		p.reportDirect(c, lhs, name)
 		return
 	}
-	if name := p.aliases(c, sel.X); name != "" {
+	if name := p.aliases(c, sel.X); name != "" && !(p.inInit(c) && isPoolSize(sel.Sel.Name)) {
 		holder := types.ExprString(sel.X)
 		p.report("OT104", lhs, nil, "writing %s.%s changes %s for the whole process (%s is not a copy)", holder, sel.Sel.Name, name, holder)
 	}
@@ -32,9 +32,14 @@ func (p *pass) checkGlobalWrite(c inspector.Cursor, lhs ast.Expr) {
 
 // reportDirect speaks about a write that names the global. A program may set up
 // its own, and a function that says Default or Global in its name says what it
-// does; both are decisions.
+// does; both are decisions. So are pool sizes, and a transport of its own, in an
+// init: nothing runs yet, and nothing else is what an init is for.
 func (p *pass) reportDirect(c inspector.Cursor, lhs ast.Expr, name string) {
 	if p.Pkg.Name() == "main" {
+		return
+	}
+	sel, isField := lhs.(*ast.SelectorExpr)
+	if p.inInit(c) && (p.global(lhs) != "" || isField && isPoolSize(sel.Sel.Name)) {
 		return
 	}
 	for f := range c.Enclosing((*ast.FuncDecl)(nil)) {
@@ -44,6 +49,20 @@ func (p *pass) reportDirect(c inspector.Cursor, lhs ast.Expr, name string) {
 		}
 	}
 	p.report("OT104", lhs, nil, "writing %s changes %s for the whole process", types.ExprString(lhs), name)
+}
+
+func (p *pass) inInit(c inspector.Cursor) bool {
+	for f := range c.Enclosing((*ast.FuncDecl)(nil)) {
+		decl := f.Node().(*ast.FuncDecl)
+		return decl.Name.Name == "init" && decl.Recv == nil
+	}
+	return false
+}
+
+// isPoolSize reports whether a field of http.Transport bounds or routes
+// connections, rather than weakening what is said over them.
+func isPoolSize(field string) bool {
+	return strings.HasPrefix(field, "Max") || strings.HasPrefix(field, "Dial") || strings.HasSuffix(field, "Timeout")
 }
 
 // aliases names the global that the client or transport x stands for when

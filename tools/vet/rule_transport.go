@@ -17,7 +17,7 @@ func (p *pass) checkTransportPerCall(c inspector.Cursor, lit *ast.CompositeLit) 
 		return
 	}
 	f := p.enclosingFunc(c)
-	if !f.Valid() || p.runsOnce(f) {
+	if !f.Valid() || p.runsOnce(f) || p.closesConnections(f) {
 		return
 	}
 	l := local{pass: p, seen: make(map[*types.Var]bool)}
@@ -68,7 +68,36 @@ func (p *pass) runsOnce(f inspector.Cursor) bool {
 		}
 		serves = serves || isRequest(v.Type())
 	}
-	return !serves && (p.Pkg.Name() == "main" || strings.Contains(p.Pkg.Path()+"/", "/cmd/"))
+	return !serves && (p.Pkg.Name() == "main" || isCommandPath(p.Pkg.Path()))
+}
+
+// isCommandPath reports whether a package belongs to a command line tool, by the
+// name of a folder above it.
+func isCommandPath(path string) bool {
+	for dir := range strings.SplitSeq(path, "/") {
+		if dir == "cmd" || dir == "cli" || dir == "commands" || strings.HasSuffix(dir, "ctl") {
+			return true
+		}
+	}
+	return false
+}
+
+// closesConnections reports whether a function asks for its connections to be
+// closed after each request.
+func (p *pass) closesConnections(f inspector.Cursor) bool {
+	for c := range f.Preorder((*ast.SelectorExpr)(nil), (*ast.BasicLit)(nil)) {
+		switch n := c.Node().(type) {
+		case *ast.SelectorExpr:
+			if n.Sel.Name == "Close" && isRequest(p.TypesInfo.TypeOf(n.X)) && c.ParentEdgeKind() == edge.AssignStmt_Lhs {
+				return true
+			}
+		case *ast.BasicLit:
+			if strings.EqualFold(n.Value, `"connection"`) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func funcTitle(f inspector.Cursor) string {

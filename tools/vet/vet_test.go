@@ -28,9 +28,9 @@ func TestReportsWhatIsProved(t *testing.T) {
 // What a fix writes must compile, and is compared with the golden files.
 func TestReportsPolicyInStrictAndFixes(t *testing.T) {
 	opts := &vet.Options{Profiles: []string{"strict"}, Factories: []string{"fixes/..."}}
-	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), newAnalyzer(t, opts), "fixes", "suppress")
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), newAnalyzer(t, opts), "fixes")
 	opts.Factories = nil
-	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, opts), "strict", "strict/clients", "strict/user")
+	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, opts), "strict", "strict/clients", "strict/user", "suppress")
 }
 
 func TestReportsAdviceWhenAsked(t *testing.T) {

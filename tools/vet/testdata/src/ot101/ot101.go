@@ -75,3 +75,23 @@ func parameter(http interface{ Get(string) error }, u string) { http.Get(u) }
 func fieldCall(s struct{ Get func(string) }, u string) { s.Get(u) }
 
 func param2(u string, do func(string) error) { do(u) }
+
+func loopbackVariable(port int) {
+	base := fmt.Sprintf("http://127.0.0.1:%d", port)
+	h.Get(base + "/healthz")
+}
+
+func otherVariable(base string, port int) {
+	if port > 0 {
+		base = fmt.Sprintf("http://127.0.0.1:%d", port)
+	}
+	h.Get(base + "/healthz") // want `OT101: .*`
+}
+
+func admin(port int) {
+	u := fmt.Sprintf("http://localhost:%d/admin", port)
+	post(u)
+	post("http://localhost/admin")
+}
+
+func post(u string) { h.Post(u, "text/plain", nil) }

@@ -171,3 +171,11 @@ func generic[T any](c *http.Client, v T) T {
 	d.Timeout = 1
 	return v
 }
+
+func init() {
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 50
+	t := http.DefaultTransport.(*http.Transport)
+	t.MaxIdleConns = 100
+	http.DefaultClient.CheckRedirect = nil // want `OT104: .*`
+	t.TLSClientConfig = nil                // want `OT104: .*`
+}

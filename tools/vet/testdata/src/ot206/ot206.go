@@ -132,3 +132,17 @@ func file() {
 	t.RegisterProtocol("file", http.NewFileTransport(http.Dir("/")))
 	(&http.Client{Transport: t, Timeout: time.Second}).Get("file:///etc/hosts")
 }
+
+func closing(u string) {
+	c := &http.Client{Transport: &http.Transport{}, Timeout: time.Second}
+	req, _ := http.NewRequest("GET", u, nil)
+	req.Close = true
+	c.Do(req)
+}
+
+func closingByHeader(u string) {
+	c := &http.Client{Transport: &http.Transport{}, Timeout: time.Second}
+	req, _ := http.NewRequest("GET", u, nil)
+	req.Header.Set("Connection", "close")
+	c.Do(req)
+}

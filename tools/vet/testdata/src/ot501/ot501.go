@@ -59,3 +59,10 @@ func notNet(p proxy, addr string) { p.Dial("tcp", addr) }
 func listen(addr string) { net.Listen("tcp", addr) }
 
 func value() func(string, string) (net.Conn, error) { return net.Dial }
+
+func loopbackTCP(port int) {
+	net.DialTCP("tcp", nil, &net.TCPAddr{IP: net.IP{127, 0, 0, 1}, Port: port})
+	net.DialTCP("tcp", nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+	net.DialTCP("tcp", nil, &net.TCPAddr{IP: net.ParseIP("127.0.0.1"), Port: port})
+	net.DialTCP("tcp", nil, &net.TCPAddr{Port: port})
+}
