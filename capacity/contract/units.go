@@ -16,6 +16,9 @@ type Rate float64
 // String writes "120/s".
 func (r Rate) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 64) + "/s" }
 
+// MarshalText writes what String does.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // UnmarshalText reads a rate with its unit.
 func (r *Rate) UnmarshalText(b []byte) error {
 	digits, unit, ok := strings.Cut(string(b), "/")
@@ -39,6 +42,9 @@ type Share float64
 
 // String writes "10%".
 func (s Share) String() string { return strconv.FormatFloat(float64(s)*100, 'g', 6, 64) + "%" }
+
+// MarshalText writes what String does.
+func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a percentage.
 func (s *Share) UnmarshalText(b []byte) error {
