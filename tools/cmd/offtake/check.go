@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/offtake-go/offtake/capacity/contract"
+	"github.com/offtake-go/offtake/tools/check"
+	"github.com/offtake-go/offtake/tools/check/manifest"
+	"github.com/offtake-go/offtake/tools/check/report"
+)
+
+// checkFlags are what offtake check is told.
+type checkFlags struct {
+	file, environment       string
+	format, baseline        string
+	writeBaseline, noColour bool
+	failOn                  check.Severity
+	plane, version          string
+}
+
+func runCheck(c *call, args []string) (int, error) {
+	var o checkFlags
+	f := c.flags("check")
+	f.StringVar(&o.file, "f", "offtake.yaml", "the contract")
+	f.StringVar(&o.environment, "env", "", "the environment of the contract")
+	f.StringVar(&o.format, "format", "text", "text, json, sarif, markdown or github")
+	f.TextVar(&o.failOn, "fail-on", check.Error, "least severity that fails: info, warning or error")
+	f.StringVar(&o.baseline, "baseline", "", "file with findings that were there before, which are not reported")
+	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings to the -baseline file instead of reporting them")
+	f.BoolVar(&o.noColour, "no-colour", false, "plain text on a terminal too")
+	f.StringVar(&o.plane, "control-plane", "", "istio, envoy, envoy-gateway, contour, consul or grpc (default: from the contract or the manifests)")
+	f.StringVar(&o.version, "mesh-version", "", "version of the control plane, such as 1.29.2 (default: from the contract or the manifests)")
+	paths, err := c.parse(f, args)
+	if err != nil {
+		return exitBadInput, err
+	}
+	k, err := contract.Load(o.file, o.environment)
+	if err != nil {
+		return exitBadInput, err
+	}
+	set, err := manifest.Read(paths, c.stdin)
+	if err != nil {
+		return exitBadInput, err
+	}
+	known, err := o.readBaseline()
+	if err != nil {
+		return exitBadInput, err
+	}
+	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Now: c.now}
+	r := check.NewWorld(k, set, options).Check(options, known)
+	if o.writeBaseline {
+		return exitOK, c.writeBaseline(o.baseline, r)
+	}
+	if err := c.report(o, r); err != nil {
+		return exitBadInput, err
+	}
+	return exitOf(r, o.failOn), nil
+}
+
+// exitOf is the exit code of a report. What could not be read comes first: findings
+// may be missing for it.
+func exitOf(r *check.Report, failOn check.Severity) int {
+	if len(r.Broken) > 0 {
+		return exitBadInput
+	}
+	if worst, found := r.Worst(); found && worst >= failOn {
+		return exitFindings
+	}
+	return exitOK
+}
+
+func (c *call) report(o checkFlags, r *check.Report) error {
+	switch o.format {
+	case "text":
+		return report.Text(c.stdout, r, c.colour && !o.noColour)
+	case "json":
+		return report.JSON(c.stdout, r)
+	case "sarif":
+		return report.SARIF(c.stdout, r, version())
+	case "markdown":
+		return report.Markdown(c.stdout, r)
+	case "github":
+		return report.GitHub(c.stdout, r)
+	}
+	return fmt.Errorf("offtake check: format %q is not known; one of %s would do", o.format, strings.Join([]string{"text", "json", "sarif", "markdown", "github"}, ", "))
+}
+
+// readBaseline reads the baseline, which need not exist when it is to be written.
+// While it is written, an old one must not hide anything.
+func (o checkFlags) readBaseline() (check.Baseline, error) {
+	if o.writeBaseline && o.baseline == "" {
+		return check.Baseline{}, errors.New("offtake check: -write-baseline needs a file; -baseline offtake-baseline.json would do")
+	}
+	if o.baseline == "" || o.writeBaseline {
+		return check.Baseline{}, nil
+	}
+	data, err := os.ReadFile(o.baseline)
+	if errors.Is(err, fs.ErrNotExist) {
+		return check.Baseline{}, fmt.Errorf("%w; offtake check -write-baseline -baseline %s would write it", err, o.baseline)
+	}
+	if err != nil {
+		return check.Baseline{}, err
+	}
+	return check.ParseBaseline(data)
+}
+
+func (c *call) writeBaseline(path string, r *check.Report) error {
+	b, err := json.MarshalIndent(check.BaselineOf(r), "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.stderr, "offtake check: wrote %d findings to %s\n", len(r.Findings), path)
+	return nil
+}

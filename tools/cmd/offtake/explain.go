@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/offtake-go/offtake/tools/check"
+)
+
+func explain(c *call, args []string) (int, error) {
+	ids, err := c.parse(c.flags("explain"), args)
+	if err != nil {
+		return exitBadInput, err
+	}
+	if len(ids) == 0 {
+		w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+		for _, r := range check.Rules() {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
+		}
+		return exitOK, w.Flush()
+	}
+	for _, id := range ids {
+		r, ok := check.RuleOf(id)
+		if !ok {
+			return exitBadInput, fmt.Errorf("offtake explain: there is no rule %q; offtake explain lists them", id)
+		}
+		fmt.Fprintf(c.stdout, "%s %s (%s)\n  breaks when  %s\n  because      %s\n  needs        %s\n", r.ID, r.Title, r.Severity, r.Breaks, r.Source, r.Needs)
+	}
+	return exitOK, nil
+}

@@ -1,0 +1,143 @@
+// Command offtake plans the sizes of a service's calls, and checks that all controls
+// around them hold together.
+//
+//	offtake plan      derive sizes from flags or a contract, beside their formulas
+//	offtake check     compare a contract with the manifests that really run
+//	offtake diff      say what a change of a contract does to its capacity
+//	offtake explain   say what a rule of the check means
+//	offtake init      write a commented contract to start from
+//	offtake schema    print the JSON Schema of the contract
+//	offtake version   print the version
+//
+// It exits with 0 if all is well, 1 for findings at or above a severity, and 2 for
+// bad input.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+)
+
+// Exit codes.
+const (
+	exitOK       = 0
+	exitFindings = 1
+	exitBadInput = 2
+)
+
+// A call is one run of the command: what a process has around it.
+type call struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	// colour says that stdout is a terminal that shows colours.
+	colour bool
+	now    time.Time
+}
+
+// A command is one word after offtake. run returns the exit code; an error is bad
+// input and is printed.
+type command struct {
+	name, usage, about string
+	run                func(c *call, args []string) (int, error)
+}
+
+func commands() []command {
+	return []command{
+		{"plan", "[flags] [UPSTREAM...]", "derive sizes from flags or a contract, beside their formulas", plan},
+		{"check", "[flags] [FILE|DIR|-]...", "compare a contract with the manifests that really run", runCheck},
+		{"diff", "[flags] OLD NEW", "say what a change of a contract does to its capacity", diff},
+		{"explain", "[RULE]", "say what a rule of the check means", explain},
+		{"init", "[flags] [FILE]", "write a commented contract to start from", initialize},
+		{"schema", "", "print the JSON Schema of the contract", schema},
+		{"version", "", "print the version", printVersion},
+	}
+}
+
+func main() {
+	c := &call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, colour: isTerminal(os.Stdout), now: time.Now()}
+	os.Exit(c.main(os.Args[1:]))
+}
+
+func (c *call) main(args []string) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		c.help(c.stdout)
+		return exitOK
+	}
+	for _, cmd := range commands() {
+		if cmd.name != args[0] {
+			continue
+		}
+		code, err := cmd.run(c, args[1:])
+		if errors.Is(err, flag.ErrHelp) {
+			return exitOK
+		}
+		if err != nil {
+			fmt.Fprintln(c.stderr, err)
+			return exitBadInput
+		}
+		return code
+	}
+	fmt.Fprintf(c.stderr, "offtake: there is no command %q\n\n", args[0])
+	c.help(c.stderr)
+	return exitBadInput
+}
+
+func (c *call) help(out io.Writer) {
+	fmt.Fprint(out, "Usage: offtake COMMAND [ARGUMENTS]\n\n")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, cmd := range commands() {
+		fmt.Fprintf(w, "  %s\t%s\n", cmd.name, cmd.about)
+	}
+	w.Flush()
+	fmt.Fprint(out, "\nofftake COMMAND -h lists its flags.\n")
+}
+
+// flags returns the flag set of a command. Its -h goes to stdout, since it was
+// asked for.
+func (c *call) flags(name string) *flag.FlagSet {
+	f := flag.NewFlagSet("offtake "+name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	return f
+}
+
+// parse parses flags wherever they stand among the arguments.
+func (c *call) parse(f *flag.FlagSet, args []string) ([]string, error) {
+	var rest []string
+	for len(args) > 0 {
+		if err := f.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				c.flagHelp(f)
+			}
+			return nil, err
+		}
+		args = f.Args()
+		if len(args) == 0 {
+			break
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+	return rest, nil
+}
+
+func (c *call) flagHelp(f *flag.FlagSet) {
+	for _, cmd := range commands() {
+		if "offtake "+cmd.name == f.Name() {
+			fmt.Fprintf(c.stdout, "Usage: offtake %s %s\n\nofftake %s: %s.\n\n", cmd.name, cmd.usage, cmd.name, cmd.about)
+		}
+	}
+	f.SetOutput(c.stdout)
+	f.PrintDefaults()
+}
+
+// isTerminal reports whether f is a terminal whose user has not asked for plain
+// text.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/capacity/contract"
+)
+
+// demandFlags are a demand on the command line.
+type demandFlags struct {
+	rate                     contract.Rate
+	latency, p50, p99        time.Duration
+	replicas, most, draining int
+	surge, unavailable       capacity.Pods
+	headroom                 float64
+	waitChance               contract.Share
+	limit, streams           int
+	deadline                 time.Duration
+}
+
+func plan(c *call, args []string) (int, error) {
+	var d demandFlags
+	f := c.flags("plan")
+	file := f.String("f", "offtake.yaml", "the contract, unless -rate is given")
+	environment := f.String("env", "", "the environment of the contract")
+	format := f.String("format", "text", "text or json")
+	best := f.Bool("best", false, "plan what an infeasible demand allows, with its shortfall")
+	f.TextVar(&d.rate, "rate", contract.Rate(0), "peak rate of all replicas, such as 120/s")
+	f.DurationVar(&d.latency, "latency", 0, "mean latency to the end of the body")
+	f.DurationVar(&d.p50, "p50", 0, "median latency, instead of -latency")
+	f.DurationVar(&d.p99, "p99", 0, "99th percentile, beside -p50")
+	f.IntVar(&d.replicas, "replicas", 0, "least number of replicas")
+	f.IntVar(&d.most, "max-replicas", 0, "most replicas (default: -replicas)")
+	f.TextVar(&d.surge, "surge", capacity.Pods{}, "maxSurge of a rollout, such as 1 or 25%")
+	f.TextVar(&d.unavailable, "unavailable", capacity.Pods{}, "maxUnavailable of a rollout")
+	f.IntVar(&d.draining, "draining", 0, "replaced pods that still hold connections")
+	f.Float64Var(&d.headroom, "headroom", 0, "multiple of the peak to have places for (default 2)")
+	f.TextVar(&d.waitChance, "wait-chance", contract.Share(0), "chance that a call at peak waits (default 5%, as far as the limit allows)")
+	f.IntVar(&d.limit, "limit", 0, "connections the upstream allows to all replicas together")
+	f.IntVar(&d.streams, "streams", 0, "requests per connection (default 1)")
+	f.DurationVar(&d.deadline, "deadline", 0, "when the caller gives up (default 10s)")
+	names, err := c.parse(f, args)
+	if err != nil {
+		return exitBadInput, err
+	}
+	if *format != "text" && *format != "json" {
+		return exitBadInput, fmt.Errorf("offtake plan: format %q is not known; text or json would do", *format)
+	}
+	if d.rate != 0 || d.replicas != 0 {
+		x, err := d.demand().Explain()
+		return c.printPlan("", x, err, *format, *best)
+	}
+	k, err := contract.Load(*file, *environment)
+	if err != nil {
+		return exitBadInput, err
+	}
+	return c.printPlans(k, names, *format, *best)
+}
+
+func (d demandFlags) demand() capacity.Demand {
+	return capacity.Demand{
+		Rate: float64(d.rate), Latency: d.latency, P50: d.p50, P99: d.p99, Replicas: d.replicas, MaxReplicas: d.most,
+		Surge: d.surge, Unavailable: d.unavailable, Draining: d.draining, Headroom: d.headroom, WaitChance: float64(d.waitChance),
+		Limit: d.limit, Streams: d.streams, Deadline: d.deadline,
+	}
+}
+
+// printPlans prints the upstreams of a contract: those that are named, or all.
+func (c *call) printPlans(k *contract.Contract, names []string, format string, best bool) (int, error) {
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(k.Upstreams))
+	}
+	worst := exitOK
+	for _, name := range names {
+		x, err := k.Explain(name)
+		code, err := c.printPlan(name, x, err, format, best)
+		if err != nil {
+			return code, err
+		}
+		worst = max(worst, code)
+	}
+	return worst, nil
+}
+
+// printPlan prints one plan, or why there is none.
+func (c *call) printPlan(name string, x *capacity.Explanation, err error, format string, best bool) (int, error) {
+	if e, ok := errors.AsType[*capacity.Infeasible](err); ok {
+		return c.printInfeasible(name, e, format, best)
+	}
+	if err != nil {
+		return exitBadInput, err
+	}
+	if format == "json" {
+		return exitOK, c.printJSON(map[string]any{"upstream": name, "plan": x.Plan})
+	}
+	if name != "" {
+		fmt.Fprintf(c.stdout, "%s\n", name)
+	}
+	if len(x.Sizes) == 0 {
+		fmt.Fprintf(c.stdout, "%v\n\n", x.Plan)
+		return exitOK, nil
+	}
+	fmt.Fprintf(c.stdout, "%v\n", x)
+	return exitOK, nil
+}
+
+func (c *call) printInfeasible(name string, e *capacity.Infeasible, format string, best bool) (int, error) {
+	p, short, err := e.Best()
+	if format == "json" {
+		answer := map[string]any{"upstream": name, "infeasible": e.Error(), "floor": e.Floor.Places, "ceiling": e.Ceiling.Places, "factor": e.Factor, "levers": e.Levers}
+		if err == nil && best {
+			answer["plan"], answer["shortfall"] = p, short
+		}
+		return exitFindings, c.printJSON(answer)
+	}
+	if name != "" {
+		fmt.Fprintf(c.stdout, "%s\n", name)
+	}
+	fmt.Fprintf(c.stdout, "%s\n", e.Explain())
+	if !best {
+		return exitFindings, nil
+	}
+	if err != nil {
+		return exitFindings, err
+	}
+	fmt.Fprintf(c.stdout, "best: %v\nit carries %.4g/s, %.4g × the peak; %.1f %% must be refused at %g × the peak, %.1f %% at the peak itself, and %.3g %% of calls wait\n",
+		p, short.Carried, short.Factor, 100*short.Refused, e.Demand.Headroom, 100*short.PeakRefused, 100*short.WaitChance)
+	return exitFindings, nil
+}
+
+func (c *call) printJSON(v any) error {
+	e := json.NewEncoder(c.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
