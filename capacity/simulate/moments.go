@@ -17,12 +17,8 @@ type Moment struct {
 	Effect bool
 }
 
-// failing is the share of calls from which on they count as failing: what most
-// alerts on errors have as their threshold.
-const failing = 0.05
-
 // moments adds to what was marked in the run the first of each consequence.
-func (m *meter) moments(failed, served Series) []Moment {
+func (m *meter) moments(f Failing, length time.Duration) []Moment {
 	all := slices.Clone(m.marks)
 	for _, first := range []struct {
 		at   int64
@@ -38,38 +34,48 @@ func (m *meter) moments(failed, served Series) []Moment {
 			all = append(all, Moment{At: time.Duration(first.at), Text: first.text, Effect: true})
 		}
 	}
-	all = append(all, failures(failed, served, m.marks)...)
+	if f.Time > 0 {
+		all = append(all, Moment{At: f.From, Text: "more than 5 % of calls fail", Effect: true})
+		if f.To < length {
+			text := fmt.Sprintf("no longer, after %v in all", f.Time.Round(time.Second))
+			all = append(all, Moment{At: f.To, Text: text, Effect: true})
+		}
+	}
 	slices.SortStableFunc(all, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
 
-// failures says when calls began to fail and for how long: from the first step to
-// the last in which more than a twentieth of those that ended did. What began in a
-// step in which the scenario did something began after it.
-func failures(failed, served Series, marks []Moment) []Moment {
-	first, last, n := -1, -1, 0
+// Failing is when more than 5 % of the calls that ended did so badly: what most
+// alerts on errors have as their threshold. All is 0 if they never did.
+type Failing struct {
+	// From is when that began first, To when it ended for the last time, both since
+	// the start of the run. Time is how long it lasted in between.
+	From, To, Time time.Duration
+}
+
+// failing is the share of calls behind Failing.
+const failing = 0.05
+
+// whenFailing finds the first step and the last in which calls failed. The first
+// does not begin before any call failed.
+func (m *meter) whenFailing(failed, served Series) Failing {
+	var f Failing
+	var ever int64
+	for c := Served + 1; c < causes; c++ {
+		if at := m.ended[c].first; at > 0 && (ever == 0 || at < ever) {
+			ever = at
+		}
+	}
 	for i := range failed.Values {
-		if failed.Values[i] > failing*(failed.Values[i]+served.Values[i]) {
-			if first < 0 {
-				first = i
-			}
-			last = i
-			n++
+		if failed.Values[i] <= failing*(failed.Values[i]+served.Values[i]) {
+			continue
 		}
-	}
-	if first < 0 {
-		return nil
-	}
-	begin, end := time.Duration(first)*failed.Step, time.Duration(last+1)*failed.Step
-	for _, m := range marks {
-		if m.At > begin && m.At < begin+failed.Step {
-			begin = m.At
+		from := max(time.Duration(i)*failed.Step, time.Duration(ever))
+		if f.Time == 0 {
+			f.From = from
 		}
+		f.To = time.Duration(i+1) * failed.Step
+		f.Time += f.To - from
 	}
-	moments := []Moment{{At: begin, Text: "calls fail", Effect: true}}
-	if last < len(failed.Values)-1 {
-		took := (time.Duration(n) * failed.Step).Round(time.Second)
-		moments = append(moments, Moment{At: end, Text: fmt.Sprintf("calls no longer fail, after %v of failures", took), Effect: true})
-	}
-	return moments
+	return f
 }

@@ -27,6 +27,7 @@ type Result struct {
 	// Restarts is how many processes were killed and started again.
 	Restarts int64
 
+	Failing Failing
 	Series  []Series
 	Moments []Moment
 }
@@ -130,7 +131,8 @@ func (e *engine) result(seed uint64) *Result {
 	q.InFlightMean, q.InFlightPeak = m.inFlight.area/float64(measured), m.inFlight.peak
 
 	r.Series = e.series()
-	r.Moments = m.moments(r.Find(SeriesFailed), r.Find(SeriesServed))
+	r.Failing = m.whenFailing(r.Find(SeriesFailed), r.Find(SeriesServed))
+	r.Moments = m.moments(r.Failing, time.Duration(e.end))
 	return r
 }
 
@@ -204,6 +206,18 @@ func (e *engine) series() []Series {
 		m.ready.series(SeriesReady, ""), ejected, m.panicking.series(SeriesPanicking, ""),
 		m.capRefused.series(SeriesCapped), m.restarts.series(SeriesRestarts),
 	}, byCause...)
+}
+
+// Causes lists the causes by which calls failed at any time of the run, Settle
+// included, in the order of their constants.
+func (r *Result) Causes() []Cause {
+	var all []Cause
+	for c := Served + 1; c < causes; c++ {
+		if len(r.Find(FailedBy(c)).Values) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // Find returns the series of that name, or an empty one.

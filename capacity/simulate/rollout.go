@@ -44,7 +44,7 @@ func (e *engine) reconcile() {
 	fresh, old, available := e.census()
 	if fresh == e.rollout.target && old == e.s.Service.Replicas-fresh && available >= e.s.Service.Replicas {
 		e.rollout.running = false
-		e.m.marks = append(e.m.marks, Moment{At: time.Duration(e.now), Text: "the rollout is done", Effect: true})
+		e.m.marks = append(e.m.marks, Moment{At: time.Duration(e.now), Text: "the rollout is done"})
 	}
 }
 

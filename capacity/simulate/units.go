@@ -13,6 +13,9 @@ import (
 // A Rate is a number of calls per second; files write it as 120/s.
 type Rate float64
 
+// String writes 120/s.
+func (r Rate) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 64) + "/s" }
+
 // UnmarshalText reads a rate per second: a scenario has no use for other units.
 func (r *Rate) UnmarshalText(b []byte) error {
 	x, err := parseUnit(string(b), "/s", "120/s")
@@ -22,6 +25,9 @@ func (r *Rate) UnmarshalText(b []byte) error {
 
 // A Share is a part of a whole; files write it as 10%.
 type Share float64
+
+// String writes 10%.
+func (s Share) String() string { return strconv.FormatFloat(100*float64(s), 'g', 6, 64) + "%" }
 
 // UnmarshalText reads a percentage.
 func (s *Share) UnmarshalText(b []byte) error {
@@ -87,25 +93,65 @@ func (t *Threshold) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// word sets v to the index of b in words, which are in the order of its constants.
-func word[T ~uint8](v *T, b []byte, words ...string) error {
-	i := slices.Index(words, string(b))
+// String writes what files have: a number, none or unbounded.
+func (q Queue) String() string {
+	switch q {
+	case capacity.NoQueue:
+		return "none"
+	case Unbounded:
+		return "unbounded"
+	}
+	return strconv.Itoa(int(q))
+}
+
+// String writes what files have: a number or off.
+func (t Threshold) String() string {
+	if t == Off {
+		return "off"
+	}
+	return strconv.Itoa(int(t))
+}
+
+// The words that files have, in the order of the constants.
+const (
+	busyWords = "503 429 queue"
+	pickWords = "roundRobin random leastRequest"
+	capWords  = "floor atLeastOne overshoot"
+)
+
+// word is the i-th of words, or its number if there is none.
+func word[T ~uint8](i T, words string) string {
+	if all := strings.Fields(words); int(i) < len(all) {
+		return all[i]
+	}
+	return strconv.Itoa(int(i))
+}
+
+// wordOf sets v to the index of b in words.
+func wordOf[T ~uint8](v *T, b []byte, words string) error {
+	all := strings.Fields(words)
+	i := slices.Index(all, string(b))
 	if i < 0 {
-		return fmt.Errorf("%q is not known; one of %s would do", b, strings.Join(words, ", "))
+		return fmt.Errorf("%q is not known; one of %s would do", b, strings.Join(all, ", "))
 	}
 	*v = T(i)
 	return nil
 }
 
-// UnmarshalText reads 503, 429 or queue.
-func (b *Busy) UnmarshalText(text []byte) error { return word(b, text, "503", "429", "queue") }
+// String writes 503, 429 or queue.
+func (b Busy) String() string { return word(b, busyWords) }
 
-// UnmarshalText reads roundRobin, random or leastRequest.
-func (p *Pick) UnmarshalText(text []byte) error {
-	return word(p, text, "roundRobin", "random", "leastRequest")
-}
+// UnmarshalText reads what String writes.
+func (b *Busy) UnmarshalText(text []byte) error { return wordOf(b, text, busyWords) }
 
-// UnmarshalText reads floor, atLeastOne or overshoot.
-func (r *CapRule) UnmarshalText(text []byte) error {
-	return word(r, text, "floor", "atLeastOne", "overshoot")
-}
+// String writes roundRobin, random or leastRequest.
+func (p Pick) String() string { return word(p, pickWords) }
+
+// UnmarshalText reads what String writes.
+func (p *Pick) UnmarshalText(text []byte) error { return wordOf(p, text, pickWords) }
+
+// String writes floor, atLeastOne or overshoot.
+func (r CapRule) String() string { return word(r, capWords) }
+
+// UnmarshalText reads what String writes.
+func (r *CapRule) UnmarshalText(text []byte) error { return wordOf(r, text, capWords) }
