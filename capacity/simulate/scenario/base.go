@@ -12,54 +12,56 @@ import (
 	"github.com/offtake-go/offtake/capacity/simulate"
 )
 
-const (
-	// variation is the coefficient of variation of a latency of which the contract
-	// has the mean alone: that of the exponential latencies behind the formulas of
-	// package capacity.
-	variation = 1
-
-	// propagation is the contract's own default for Mesh.Propagation.
-	propagation = 5 * time.Second
-
-	// never stands for a timeout that a client does not have.
-	never = 24 * time.Hour
-)
+// never stands for a timeout that a client does not have.
+const never = 24 * time.Hour
 
 // Of returns the scenario that a contract states for one of its upstreams at peak:
 // its callers, with a proxy each that takes replicas in turn, the service with the
 // plan it derives, and the upstream, with nothing going wrong.
 //
-// If the contract can not be met, the plan is the best that its limit allows.
+// If the contract can not be met, the plan is the best that its limit allows. A
+// client that sizes nothing by itself is taken as it is configured.
 func Of(c *contract.Contract, upstream string) (simulate.Scenario, error) {
-	u := c.Upstreams[upstream]
-	client, err := clientOf(c, upstream)
+	plan, err := planOf(c, upstream)
 	if err != nil {
 		return simulate.Scenario{}, err
 	}
-	s := simulate.Scenario{
-		Name: c.Service + " and " + upstream, Settle: defaultSettle, Duration: defaultDuration,
-		Callers: callersOf(c, u),
-		Service: simulate.Service{
-			Replicas: c.Replicas.Min, Zones: max(1, min(c.Mesh.Zones, c.Replicas.Min)),
-			Client: client, Busy: simulate.Answer429, StopsWhenAbandoned: u.Client == nil,
-			Start: c.Start.Time, WarmUp: c.Start.Warm, Warming: busyOf(c.Start.Answers, simulate.Wait),
-			Gated:         c.Start.Ready != "process",
-			EndpointDelay: cmp.Or(c.Mesh.Propagation, propagation),
-		},
-		Upstream: simulate.Upstream{
-			Latency: simulate.Latency{Mean: u.Latency, CV: variation, P50: u.P50, P99: u.P99},
-			Limit:   u.Limit * max(1, u.Streams), Refusal: busyOf(u.Busy, simulate.Answer503),
-		},
+	s, err := simulate.Peak(c.Demand(upstream), plan)
+	if err != nil {
+		return simulate.Scenario{}, err
 	}
-	if u.P50 != 0 {
-		s.Upstream.Latency.Mean, s.Upstream.Latency.CV = 0, 0
+	u := c.Upstreams[upstream]
+	s.Name = c.Service + " and " + upstream
+	s.Callers = callersOf(c, u)
+	s.Upstream.Refusal = busyOf(u.Busy, simulate.Answer503)
+	service := &s.Service
+	service.Zones = max(1, min(c.Mesh.Zones, c.Replicas.Min))
+	service.Start, service.WarmUp = c.Start.Time, c.Start.Warm
+	service.Warming = busyOf(c.Start.Answers, simulate.Wait)
+	service.Gated = c.Start.Ready != "process"
+	if c.Mesh.Propagation != 0 {
+		service.EndpointDelay, service.PreStop = c.Mesh.Propagation, c.Mesh.Propagation
 	}
-	// A service that drains takes requests until every proxy has looked away.
-	s.Service.PreStop = s.Service.EndpointDelay
 	if c.Mesh.PanicThreshold != nil {
 		s.Proxy.PanicThreshold = 100 * float64(*c.Mesh.PanicThreshold)
 	}
-	return s, doorOf(c, &s.Service)
+	if foreign := u.Client; foreign != nil {
+		service.Client = simulate.Client{
+			Pool:     simulate.Gate{Places: foreign.MaxConns, Queue: simulate.Unbounded},
+			Deadline: cmp.Or(foreign.Timeout, never),
+		}
+		service.StopsWhenAbandoned = false
+	}
+	return s, doorOf(c, service)
+}
+
+// planOf is the plan of the contract, or the best that its limit allows.
+func planOf(c *contract.Contract, upstream string) (capacity.Plan, error) {
+	plan, err := c.Plan(upstream)
+	if no, ok := errors.AsType[*capacity.Infeasible](err); ok {
+		plan, _, err = no.Best()
+	}
+	return plan, err
 }
 
 // callersOf joins the callers of the contract: the peak of the upstream, from all
@@ -83,25 +85,6 @@ func callersOf(c *contract.Contract, u contract.Upstream) simulate.Callers {
 	all.Count = max(1, count)
 	all.Timeout = cmp.Or(hastiest, all.Timeout)
 	return all
-}
-
-// clientOf is the client of the plan, or one that is not this module's as it is
-// configured.
-func clientOf(c *contract.Contract, upstream string) (simulate.Client, error) {
-	if foreign := c.Upstreams[upstream].Client; foreign != nil {
-		return simulate.Client{
-			Pool:     simulate.Gate{Places: foreign.MaxConns, Queue: simulate.Unbounded},
-			Deadline: cmp.Or(foreign.Timeout, never),
-		}, nil
-	}
-	plan, err := c.Plan(upstream)
-	if no, ok := errors.AsType[*capacity.Infeasible](err); ok {
-		plan, _, err = no.Best()
-	}
-	if err != nil {
-		return simulate.Client{}, err
-	}
-	return simulate.ClientOf(plan)
 }
 
 // doorOf adds the contract's door.
