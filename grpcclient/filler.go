@@ -36,7 +36,7 @@ func (policy) Build(cc balancer.ClientConn, o balancer.BuildOptions) balancer.Ba
 	f.pool.mu.Lock()
 	f.pool.filler = f
 	f.pool.mu.Unlock()
-	f.pool.after(f.tick(1), f.age)
+	f.pool.after(f.tick(f.pool.core.sizes.Load().plan.Connections), f.age)
 	return f
 }
 

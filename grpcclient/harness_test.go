@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"context"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,3 +194,5 @@ func wantCode(t *testing.T, err error, code codes.Code, reason Reason) {
 		t.Errorf("error %v has code %v, reason %q, want %v, %q", err, got, why, code, reason)
 	}
 }
+
+func contains(s, part string) bool { return strings.Contains(s, part) }

@@ -37,7 +37,8 @@ type link struct {
 	state    connectivity.State
 	picker   balancer.Picker
 	since    time.Time // in that state
-	err      error     // of the last dial; nil since it is ready
+	err      error     // of the last dial; nil once it is ready
+	fresh    bool      // err is of this dial
 	replaces *link     // whose place it takes once it is ready
 	heir     *link     // that is to take its place
 }
@@ -84,7 +85,7 @@ func (l *link) connect() {
 // causeLocked is why the link failed: what the dial said, with its type, or else
 // the text that the child has for it.
 func (l *link) causeLocked(p balancer.Picker) error {
-	if l.err != nil {
+	if l.fresh {
 		return l.err
 	}
 	_, err := p.Pick(balancer.PickInfo{})
@@ -95,7 +96,7 @@ func (l *link) causeLocked(p balancer.Picker) error {
 func (l *link) began() {
 	l.dialed.Store(int64(time.Since(l.filler.pool.base)))
 	l.filler.pool.mu.Lock()
-	l.err = nil
+	l.fresh = false
 	l.filler.pool.mu.Unlock()
 }
 
@@ -103,7 +104,7 @@ func (l *link) began() {
 func (l *link) failed(err *dialError) {
 	l.filler.pool.core.telemetry.Dial(err.outcome(), l.sinceDial())
 	l.filler.pool.mu.Lock()
-	l.err = err
+	l.err, l.fresh = err, true
 	l.filler.pool.mu.Unlock()
 }
 

@@ -76,7 +76,7 @@ type Options struct {
 	// handshakes of TLS and HTTP/2 it has 5 s at most.
 	Connect time.Duration
 
-	// MaxAge is how long a connection is used, give or take a tenth, and how often
+	// MaxAge is how long a connection is used, or up to a fifth less, and how often
 	// names are resolved again at least, so that new servers get their share. The
 	// default is 5 min. A connection is replaced once another stands in its place,
 	// and no call is lost by it.

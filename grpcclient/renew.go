@@ -27,17 +27,17 @@ func (f *filler) age() {
 		}
 	}
 	f.pool.mu.Unlock()
-	if oldest != nil && time.Since(since) >= f.pool.core.options.MaxAge*9/10 {
+	if oldest != nil && time.Since(since) >= f.pool.core.options.MaxAge*4/5 {
 		f.renew(oldest)
 	}
 	f.pool.after(f.tick(n), f.age)
 }
 
 // tick is the time between two replacements, so that n links are replaced one by
-// one within their age, give or take a tenth.
+// one within their age: up to a fifth sooner, lest all clients do it together.
 func (f *filler) tick(n int) time.Duration {
 	every := f.pool.core.options.MaxAge / time.Duration(max(1, n))
-	return every - every/10 + rand.N(every/5+1)
+	return every - rand.N(every/5+1)
 }
 
 // renew dials another link for the same endpoint, which takes the place of l once

@@ -30,9 +30,9 @@ const warmRounds = 3
 
 // Warm connects, waits until Plan.Warm connections are ready, or one to each address
 // if that is more, and returns nil only if they are, their streams are enough for
-// the plan's places, and Options.Warm, if set, has succeeded on each. It returns as
-// soon as it is clear that there will be fewer: a name without addresses, a dial
-// that failed. Warm may be called again. Its error is a [*WarmError].
+// the plan's places, and Options.Warm, if set, has succeeded on each. It tries each
+// connection once, and then returns what is wrong with those that are not there: it
+// is for the caller to call it again. Warm may be called again. Its error is a [*WarmError].
 //
 // Warm does not ask the channel's state: grpc-go calls a channel ready when the
 // first of its connections is.
@@ -53,7 +53,7 @@ func (c *Conn) Warm(ctx context.Context) error {
 				return &WarmError{k.name, want, v.ready, err}
 			}
 			return c.warmCalls(ctx, want)
-		case v.total == 0 && v.err != nil, v.total > 0 && v.total-v.failed < want:
+		case v.total == 0 && v.err != nil, v.total > 0 && v.ready+v.failed == v.total:
 			return &WarmError{k.name, want, v.ready, v.err}
 		}
 		select {
