@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"internal/clienttest": {"", "capacity", "internal/…"},
 	"fleet":               {"capacity"},
 	"debug":               {},                                           // takes snapshots
-	"factory":             {"…", metrics, traces, grpc, protobuf, yaml}, // the one that builds all others
+	"factory":             {"…", "internal/telemetry", metrics, traces, grpc, protobuf, yaml}, // the one that builds all others
 	"examples/…":          {"…", metrics, traces, grpc, protobuf, yaml}, // what a user may import
 }
 

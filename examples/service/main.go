@@ -1,0 +1,118 @@
+// Command service is a whole service built by package factory: two upstreams over
+// HTTP and one over gRPC, a door, readiness, metrics, and a stop that loses
+// nothing.
+//
+//	go run ./examples/service -upstreams        # with upstreams of its own
+//	curl -i localhost:8080/checkout
+//	curl -i 'localhost:8080/readyz?verbose'
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/offtake-go/offtake/admission"
+	"github.com/offtake-go/offtake/factory"
+	"github.com/offtake-go/offtake/grpcclient"
+	"github.com/offtake-go/offtake/httpclient"
+)
+
+func main() {
+	path := flag.String("contract", "examples/service/offtake.yaml", "the `file` that states the upstreams")
+	address := flag.String("address", "127.0.0.1:8080", "where to listen")
+	upstreams := flag.Bool("upstreams", false, "start the upstreams of the file, too")
+	flag.Parse()
+	options := &factory.Options{Address: *address, GRPC: plaintext}
+	if err := run(context.Background(), *path, *upstreams, options); err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(1)
+	}
+}
+
+// plaintext is for upstreams on this machine; the default is TLS.
+var plaintext = map[string]grpcclient.Options{"fraud-check": {Credentials: insecure.NewCredentials()}}
+
+func run(ctx context.Context, path string, upstreams bool, options *factory.Options) error {
+	if upstreams {
+		stop, err := startUpstreams("127.0.0.1:9001", "127.0.0.1:9002", "127.0.0.1:9003")
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	service, err := factory.Open(path, options)
+	if err != nil {
+		return err
+	}
+	app, err := newCheckout(service)
+	if err != nil {
+		return err
+	}
+	return service.Run(ctx, app)
+}
+
+// checkout takes an order: is it fraud, pay it, book it.
+type checkout struct {
+	fraud             grpc_health_v1.HealthClient
+	processor, ledger *httpclient.Client
+}
+
+func newCheckout(service *factory.Service) (http.Handler, error) {
+	fraud, err := service.GRPC("fraud-check")
+	if err != nil {
+		return nil, err
+	}
+	processor, err := service.HTTP("card-processor")
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := service.HTTP("ledger")
+	if err != nil {
+		return nil, err
+	}
+	return &checkout{grpc_health_v1.NewHealthClient(fraud), processor, ledger}, nil
+}
+
+// ServeHTTP handles one order.
+func (c *checkout) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := c.order(r.Context()); err != nil {
+		admission.WriteError(w, err)
+		return
+	}
+	fmt.Fprintln(w, "thank you")
+}
+
+func (c *checkout) order(ctx context.Context) error {
+	if _, err := c.fraud.Check(ctx, &grpc_health_v1.HealthCheckRequest{}); err != nil {
+		return fmt.Errorf("fraud-check: %w", err)
+	}
+	if err := post(ctx, c.processor, "/authorize"); err != nil {
+		return fmt.Errorf("card-processor: %w", err)
+	}
+	if err := post(ctx, c.ledger, "/entries"); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+func post(ctx context.Context, c *httpclient.Client, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package factory
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/offtake-go/offtake/admission"
+	"github.com/offtake-go/offtake/capacity/contract"
+	"github.com/offtake-go/offtake/debug"
+	"github.com/offtake-go/offtake/grpcclient"
+	"github.com/offtake-go/offtake/httpclient"
+	"github.com/offtake-go/offtake/internal/telemetry"
+	"github.com/offtake-go/offtake/readiness"
+)
+
+// Service is what one file builds. Make one with [Open]; all methods may be
+// called from any goroutine. Whoever opens a Service runs it, which closes it, or
+// closes it.
+type Service struct {
+	path    string
+	options Options
+	door    *admission.Door // nil if the file has none
+	ready   readiness.Gate
+	http    map[string]*httpclient.Client
+	grpc    map[string]*grpcclient.Conn
+	page    *debug.Page
+
+	metrics *telemetry.Ready
+	close   func() error
+
+	mu       sync.Mutex
+	contract *contract.Contract
+	file     []byte           // that it was read from
+	used     map[string]bool  // upstreams that the code has asked for
+	degraded map[string]error // required upstreams that are not warm, though the gate is open
+	started  time.Time        // of warming
+}
+
+// Open reads the file at path and builds its clients, gate and door. It does no
+// other I/O and starts no goroutine. It returns all mistakes of the file and the
+// options at once, and a plan that can't be met is one of them.
+func Open(path string, options *Options) (*Service, error) {
+	o, optionsErr := options.resolve()
+	c, file, err := load(path, o.Environment)
+	if err := errors.Join(optionsErr, err); err != nil {
+		return nil, fmt.Errorf("factory: %w", err)
+	}
+	s := &Service{
+		path:     path,
+		options:  o.forContract(c),
+		contract: c,
+		file:     file,
+		http:     map[string]*httpclient.Client{},
+		grpc:     map[string]*grpcclient.Conn{},
+		used:     map[string]bool{},
+		degraded: map[string]error{},
+	}
+	s.close = sync.OnceValue(s.closeAll)
+	s.page = s.newPage()
+	if err := s.build(); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("factory: %w", err)
+	}
+	return s, nil
+}
+
+// load is contract.Load that keeps the bytes, for watch to compare with.
+func load(path, environment string) (*contract.Contract, []byte, error) {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := contract.Parse(path, file, environment)
+	return c, file, err
+}
+
+// forContract fills in the defaults that the file decides.
+func (o Options) forContract(c *contract.Contract) Options {
+	if o.Propagation == 0 {
+		o.Propagation = defaultPropagation
+		if c.Mesh.Propagation > 0 {
+			o.Propagation = c.Mesh.Propagation
+		}
+	}
+	if o.Spread == 0 {
+		o.Spread = min(longestSpread, spreadForEach*time.Duration(max(c.Replicas.Min, c.Replicas.Max)))
+	}
+	if o.Drain == 0 {
+		for name := range c.Upstreams {
+			if plan, err := c.Plan(name); err == nil { // the error is Open's
+				o.Drain = max(o.Drain, plan.Deadline)
+			}
+		}
+		if c.Door != nil {
+			o.Drain = max(o.Drain, c.Door.Deadline)
+		}
+	}
+	return o
+}
+
+// build makes everything that the file has, and returns all that went wrong.
+func (s *Service) build() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(s.contract.Upstreams)) {
+		errs = append(errs, s.buildClient(name))
+	}
+	for name := range s.options.HTTP {
+		errs = append(errs, s.known("Options.HTTP", name, s.http[name] != nil))
+	}
+	for name := range s.options.GRPC {
+		errs = append(errs, s.known("Options.GRPC", name, s.grpc[name] != nil))
+	}
+	errs = append(errs, s.buildDoor(), s.buildReadyMetrics())
+	return errors.Join(errs...)
+}
+
+func (s *Service) known(field, name string, ok bool) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", field, s.unknown(name))
+}
+
+// buildClient makes the client of one upstream, and has readiness wait for it.
+func (s *Service) buildClient(name string) error {
+	u := s.contract.Upstreams[name]
+	plan, err := s.contract.Plan(name)
+	if err != nil {
+		return err
+	}
+	var c client
+	if u.Protocol == contract.GRPC {
+		s.grpc[name], err = grpcclient.New(u.Target, plan, s.grpcOptions(name, u))
+		c = s.grpc[name]
+	} else {
+		s.http[name], err = httpclient.New(u.Target, plan, s.httpOptions(name, u))
+		c = s.http[name]
+	}
+	if err != nil {
+		delete(s.http, name)
+		delete(s.grpc, name)
+		return fmt.Errorf("%v: upstream %s: %w", s.contract.Position("upstreams."+name), name, err)
+	}
+	s.ready.Add(name, s.warm(name, c, u.Warm.Optional))
+	return nil
+}
+
+func (s *Service) buildDoor() error {
+	if s.contract.Door == nil {
+		return nil
+	}
+	plan, err := s.contract.Door.Plan()
+	if err == nil {
+		s.door, err = admission.New(plan, &admission.Options{
+			Name: s.contract.Service, Early: s.options.Early, Registerer: s.options.Registerer,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%v: door: %w", s.contract.Position("door"), err)
+	}
+	return nil
+}

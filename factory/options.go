@@ -1,0 +1,136 @@
+package factory
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/offtake-go/offtake/grpcclient"
+	"github.com/offtake-go/offtake/httpclient"
+)
+
+// Options is how a service is wired. Nil, and every zero field, is a default that
+// is safe; what is agreed with others is in the file.
+type Options struct {
+	// Environment names the overlay of the file; the default is none.
+	Environment string
+
+	// Address is where Run listens. The default is ":8080".
+	Address string
+
+	// Admin, if set, is a second address for probes, metrics and the debug page, so
+	// that they do not even queue for a connection with the traffic. By default
+	// they are on Address, around the door.
+	Admin string
+
+	// HTTP and GRPC are further options for the clients of single upstreams, by
+	// name: TLS, wrappers, dial options. Name, Registerer and the providers are set
+	// here for all.
+	HTTP map[string]httpclient.Options
+	GRPC map[string]grpcclient.Options
+
+	// Early is how long a request may wait that comes before the service is ready.
+	// The default is 2 s.
+	Early time.Duration
+
+	// Spread bounds the random wait before a replica begins to warm. The default is
+	// 10 ms for each replica that the file allows, and 2 s at the most.
+	Spread time.Duration
+
+	// OpenDegraded, if set, opens readiness after this time although a required
+	// upstream is still not warm: it goes on being warmed, and Service.Degraded, the
+	// log and the readiness answer name it. By default readiness stays closed.
+	OpenDegraded time.Duration
+
+	// Propagation is how long the service goes on serving after it has closed
+	// readiness. The default is the file's mesh.propagation, or 5 s.
+	Propagation time.Duration
+
+	// Drain is how long running requests may take to finish after that. The default
+	// is the longest deadline of the file's plans.
+	Drain time.Duration
+
+	// Grace is Kubernetes' terminationGracePeriodSeconds. The default is its own,
+	// 30 s. Run warns at the start if Propagation and Drain do not fit into it.
+	Grace time.Duration
+
+	// Watch is how often the file is looked at for changes, which then apply as by
+	// Service.Reload. The default is never.
+	Watch time.Duration
+
+	// Control adds POST /debug/offtake/control, which switches observe mode and
+	// reloads the file. The default is off: nothing that is served changes anything.
+	Control bool
+
+	// Logger takes what an operator must know. The default is slog.Default().
+	Logger *slog.Logger
+
+	// Registerer takes the metrics, and serves them at /metrics if it is also a
+	// prometheus.Gatherer. The default is Prometheus' default registry.
+	Registerer prometheus.Registerer
+
+	// TracerProvider, MeterProvider and Propagator default to the global ones.
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+	Propagator     propagation.TextMapPropagator
+}
+
+const (
+	defaultAddress     = ":8080"
+	defaultEarly       = 2 * time.Second
+	defaultPropagation = 5 * time.Second
+	defaultGrace       = 30 * time.Second
+
+	spreadForEach = 10 * time.Millisecond
+	longestSpread = 2 * time.Second
+	longestTime   = time.Hour
+)
+
+// resolve fills in the defaults that do not depend on the file, or returns all
+// mistakes at once.
+func (o *Options) resolve() (Options, error) {
+	var r Options
+	if o != nil {
+		r = *o
+	}
+	if r.Address == "" {
+		r.Address = defaultAddress
+	}
+	if r.Early == 0 {
+		r.Early = defaultEarly
+	}
+	if r.Grace == 0 {
+		r.Grace = defaultGrace
+	}
+	if r.Logger == nil {
+		r.Logger = slog.Default()
+	}
+	if r.Registerer == nil {
+		r.Registerer = prometheus.DefaultRegisterer
+	}
+	var errs []error
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+		fits  time.Duration
+	}{
+		{"Early", r.Early, defaultEarly},
+		{"Spread", r.Spread, longestSpread},
+		{"OpenDegraded", r.OpenDegraded, time.Minute},
+		{"Propagation", r.Propagation, defaultPropagation},
+		{"Drain", r.Drain, 10 * time.Second},
+		{"Grace", r.Grace, defaultGrace},
+		{"Watch", r.Watch, 10 * time.Second},
+	} {
+		if f.value < 0 || f.value > longestTime {
+			errs = append(errs, fmt.Errorf("Options.%s: %v is not in [0s, %v]; %v would do", f.name, f.value, longestTime, f.fits))
+		}
+	}
+	return r, errors.Join(errs...)
+}

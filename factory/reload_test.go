@@ -1,0 +1,117 @@
+package factory
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+const two = `
+service: checkout
+replicas: {min: 2}
+door: {inFlight: %d, wait: 50ms}
+upstreams:
+  processor: {target: "http://127.0.0.1:1", inFlight: %d}
+  ledger: {target: "http://127.0.0.1:2", inFlight: %d}
+`
+
+func places(t *testing.T, s *Service) [3]int {
+	t.Helper()
+	s.Door().Open() // a shut one has none
+	processor, _ := s.HTTP("processor")
+	ledger, _ := s.HTTP("ledger")
+	return [3]int{s.Door().Stats().Places, processor.Stats().Plan.InFlight, ledger.Stats().Plan.InFlight}
+}
+
+func TestReloadGivesEveryoneTheNewPlan(t *testing.T) {
+	path := write(t, two, 8, 4, 2)
+	s, _ := open(t, path, Options{})
+	rewrite(t, path, two, 16, 5, 3)
+	if err := s.Reload(); err != nil {
+		t.Fatalf("Reload() = %v, want nil", err)
+	}
+	if got, want := places(t, s), [3]int{16, 5, 3}; got != want {
+		t.Errorf("places of door, processor, ledger = %v, want %v", got, want)
+	}
+}
+
+func TestABadFileChangesNothingAndSaysWhy(t *testing.T) {
+	path := write(t, two, 8, 4, 2)
+	s, _ := open(t, path, Options{})
+	for name, tt := range map[string]struct{ file, says string }{
+		"a mistake":          {strings.Replace(two, "wait: 50ms", "wait: 50", 1), "wait"},
+		"another target":     {strings.Replace(two, "127.0.0.1:2", "127.0.0.1:3", 1), "restart"},
+		"an upstream more":   {two + `  fraud: {target: "http://127.0.0.1:4", inFlight: 1}` + "\n", "fraud is new"},
+		"an upstream less":   {strings.Split(two, "  ledger")[0] + "# %d\n", "ledger is gone"},
+		"no door":            {strings.Replace(two, "door:", "# door:", 1), "door"},
+		"an absurd deadline": {strings.Replace(two, "inFlight: %d}\n  ledger", "deadline: 60000s, inFlight: %d}\n  ledger", 1), "eadline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rewrite(t, path, tt.file, 16, 5, 3)
+			err := s.Reload()
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("Reload() = %v, want it to say %q", err, tt.says)
+			}
+			if got, want := places(t, s), [3]int{8, 4, 2}; got != want {
+				t.Errorf("places of door, processor, ledger = %v, want %v as before", got, want)
+			}
+		})
+	}
+}
+
+func TestAWatchedFileIsTakenOverWhenItChanges(t *testing.T) {
+	path := write(t, two, 8, 4, 2)
+	s, out := open(t, path, Options{Watch: 10 * time.Millisecond, Propagation: time.Millisecond})
+	running(t, s, http.NotFoundHandler())
+	rewrite(t, path, two, 9, 4, 2)
+	eventually(t, "taken over", func() bool { return places(t, s)[0] == 9 })
+	rewrite(t, path, "service: [")
+	eventually(t, "refused", func() bool { return strings.Contains(out.String(), "was not taken over") })
+	if got := places(t, s)[0]; got != 9 {
+		t.Errorf("places of the door = %d, want 9 as before", got)
+	}
+}
+
+func TestControlSwitchesObserveModeOnlyIfMeant(t *testing.T) {
+	s, _ := open(t, write(t, two, 8, 4, 2), Options{Control: true})
+	admin := s.AdminHandler()
+	post := func(query string, meant bool) int {
+		r := httptest.NewRequest("POST", "/debug/offtake/control?"+query, nil)
+		if meant {
+			r.Header.Set("Offtake-Control", "1")
+		}
+		w := httptest.NewRecorder()
+		admin.ServeHTTP(w, r)
+		return w.Code
+	}
+	for _, tt := range []struct {
+		query string
+		meant bool
+		want  int
+	}{
+		{"observe=ledger&on=true", false, http.StatusForbidden},
+		{"observe=ledger&on=true", true, http.StatusOK},
+		{"observe=ledger&on=perhaps", true, http.StatusBadRequest},
+		{"observe=nobody&on=true", true, http.StatusBadRequest},
+		{"", true, http.StatusBadRequest},
+		{"reload", true, http.StatusOK},
+		{"observe=door&on=true", true, http.StatusOK},
+	} {
+		if got := post(tt.query, tt.meant); got != tt.want {
+			t.Errorf("POST control?%s, meant %v = %d, want %d", tt.query, tt.meant, got, tt.want)
+		}
+	}
+	ledger, _ := s.HTTP("ledger")
+	processor, _ := s.HTTP("processor")
+	if !ledger.Stats().Observing || processor.Stats().Observing || !s.Door().Stats().Observing {
+		t.Errorf("observing ledger, processor, door = %v, %v, %v, want true, false, true", ledger.Stats().Observing, processor.Stats().Observing, s.Door().Stats().Observing)
+	}
+	w := httptest.NewRecorder()
+	quiet, _ := open(t, write(t, two, 8, 4, 2), Options{})
+	quiet.AdminHandler().ServeHTTP(w, httptest.NewRequest("POST", "/debug/offtake/control?reload", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("POST control without Options.Control = %d, want 404", w.Code)
+	}
+}

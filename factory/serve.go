@@ -1,0 +1,148 @@
+package factory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Run listens on Options.Address and serves app until a signal comes or ctx ends;
+// then it stops, as the package's documentation has it, and closes the service.
+// It returns nil after a stop that lost nothing. A second signal ends the process
+// at once, as it would any other.
+func (s *Service) Run(ctx context.Context, app http.Handler) error {
+	ctx, restore := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer restore()
+	context.AfterFunc(ctx, restore) // from then on a signal has its usual effect
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", s.options.Address)
+	if err != nil {
+		return errors.Join(fmt.Errorf("factory: %w", err), s.Close())
+	}
+	return s.Serve(ctx, l, app)
+}
+
+// Serve is Run on a listener and without signals: it stops when ctx ends.
+func (s *Service) Serve(ctx context.Context, l net.Listener, app http.Handler) error {
+	defer s.Close()
+	servers := []*server{newServer(l, s.Handler(app))}
+	if s.options.Admin != "" {
+		var listen net.ListenConfig
+		admin, err := listen.Listen(ctx, "tcp", s.options.Admin)
+		if err != nil {
+			l.Close()
+			return fmt.Errorf("factory: Options.Admin: %w", err)
+		}
+		servers = append(servers, newServer(admin, s.AdminHandler()))
+	}
+	s.announce(ctx)
+	failed := make(chan error, len(servers))
+	var running sync.WaitGroup
+	for _, server := range servers {
+		server.RegisterOnShutdown(s.page.Close)
+		running.Go(func() { failed <- server.serve() })
+	}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	running.Go(func() { s.start(background) })
+	running.Go(func() { s.watch(background) })
+	running.Go(func() { s.page.Run(background) })
+
+	var err error
+	select {
+	case <-ctx.Done():
+		err = s.stop(background, servers)
+	case err = <-failed: // a listener broke
+		s.ready.Drain()
+		for _, server := range servers {
+			server.Close()
+		}
+	}
+	cancel()
+	running.Wait()
+	return errors.Join(err, s.Close())
+}
+
+// stop ends serving in the order that loses nothing.
+func (s *Service) stop(ctx context.Context, servers []*server) error {
+	o := s.options
+	o.Logger.LogAttrs(ctx, slog.LevelInfo, "draining", slog.Duration("propagation", o.Propagation), slog.Duration("drain", o.Drain))
+	s.ready.Drain()
+	sleep(ctx, o.Propagation)
+	ctx, cancel := context.WithTimeout(ctx, o.Drain)
+	defer cancel()
+	var errs []error
+	if s.door != nil {
+		if err := s.door.Shutdown(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, server := range servers {
+		errs = append(errs, server.shutdown(ctx))
+	}
+	for name, c := range s.clients() {
+		if err := c.Shutdown(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("upstream %s: %w", name, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("factory: not all was done within Options.Drain of %v: %w", o.Drain, err)
+	}
+	return nil
+}
+
+// Close closes the door and all clients at once. Run does it at its end; it may be
+// called again.
+func (s *Service) Close() error { return s.close() }
+
+func (s *Service) closeAll() error {
+	s.ready.Drain()
+	var errs []error
+	if s.door != nil {
+		errs = append(errs, s.door.Close())
+	}
+	for _, c := range s.clients() {
+		errs = append(errs, c.Close())
+	}
+	if s.metrics != nil {
+		s.metrics.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// server is one listener and what serves it.
+type server struct {
+	http.Server
+	listener net.Listener
+}
+
+// A client that sends its headers slowly holds no more than a connection, and not
+// for long.
+const headerTime = 10 * time.Second
+
+func newServer(l net.Listener, h http.Handler) *server {
+	return &server{Server: http.Server{Handler: h, ReadHeaderTimeout: headerTime}, listener: l}
+}
+
+func (s *server) serve() error {
+	if err := s.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("factory: %v: %w", s.listener.Addr(), err)
+	}
+	return nil
+}
+
+// shutdown waits for running requests, and ends those that are still there when
+// ctx ends.
+func (s *server) shutdown(ctx context.Context) error {
+	err := s.Shutdown(ctx)
+	if err != nil {
+		s.Server.Close()
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package factory
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// warm is the readiness check of one upstream. An optional one is warmed too, but
+// not waited for.
+func (s *Service) warm(name string, c client, optional bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := c.Warm(ctx)
+		if err == nil {
+			s.settle(name, nil)
+			return nil
+		}
+		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream is not warm yet", slog.String("upstream", name), slog.Any("error", err))
+		after := s.options.OpenDegraded
+		if optional || after > 0 && s.sinceStart() >= after {
+			s.settle(name, err)
+			return nil
+		}
+		return err
+	}
+}
+
+// settle keeps which upstreams the service is open without.
+func (s *Service) settle(name string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.degraded, name)
+	} else {
+		s.degraded[name] = err
+	}
+}
+
+func (s *Service) sinceStart() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.started)
+}
+
+// Degraded names the upstreams that are not warm although the service is ready:
+// optional ones, and with Options.OpenDegraded those that took too long. They
+// are still being warmed.
+func (s *Service) Degraded() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.degraded))
+}
+
+// start warms the upstreams and opens the gate, then the door; then it goes on
+// with those that are degraded. It returns when all is done, or ctx is.
+func (s *Service) start(ctx context.Context) {
+	if !sleep(ctx, rand.N(s.options.Spread+1)) {
+		return
+	}
+	s.mu.Lock()
+	s.started = time.Now()
+	s.mu.Unlock()
+	if err := s.ready.Run(ctx); err != nil {
+		if ctx.Err() == nil {
+			s.options.Logger.LogAttrs(ctx, slog.LevelError, "readiness stays closed", slog.Any("error", err))
+		}
+		return
+	}
+	if s.door != nil {
+		s.door.Open()
+	}
+	s.options.Logger.LogAttrs(ctx, slog.LevelInfo, "ready",
+		slog.Duration("after", s.sinceStart()), slog.String("degraded", strings.Join(s.Degraded(), ", ")))
+	for names := s.Degraded(); len(names) > 0; names = s.Degraded() {
+		if !sleep(ctx, degradedPause/2+rand.N(degradedPause)) {
+			return
+		}
+		for _, name := range names {
+			_ = s.warm(name, s.clients()[name], true)(ctx) // it has logged it
+		}
+	}
+}
+
+// degradedPause is between two tries to warm what the service is open without.
+const degradedPause = 10 * time.Second
+
+// sleep is false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// announce logs what somebody should look at before it matters.
+func (s *Service) announce(ctx context.Context) {
+	warn := func(message string, attrs ...slog.Attr) {
+		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
+	}
+	for _, name := range s.unused() {
+		warn("an upstream of the file is never asked for; the code does not use it, or calls it past the factory", slog.String("upstream", name))
+	}
+	for _, name := range s.strangers() {
+		warn("a client was built that is not in the file, so that no check knows of it", slog.String("upstream", name))
+	}
+	if s.door == nil {
+		warn("the file has no door: this service takes in whatever comes")
+	}
+	if o := s.options; o.Propagation+o.Drain > o.Grace {
+		warn("the stop does not fit the grace period: what is left after it is killed",
+			slog.Duration("propagation", o.Propagation), slog.Duration("drain", o.Drain), slog.Duration("grace", o.Grace),
+			slog.Duration("grace that would do", o.Propagation+o.Drain))
+	}
+}
+
+func (s *Service) unused() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(s.contract.Upstreams)) {
+		if !s.used[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// strangers are clients of this module on the same registry that the file does
+// not have.
+func (s *Service) strangers() []string {
+	gatherer, ok := s.options.Registerer.(prometheus.Gatherer)
+	if !ok {
+		return nil
+	}
+	families, err := gatherer.Gather()
+	if err != nil {
+		return nil // whoever scrapes will see it
+	}
+	var names []string
+	for _, family := range families {
+		if family.GetName() != "offtake_client_places" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if _, known := s.contract.Upstreams[label.GetValue()]; label.GetName() == "upstream" && !known {
+					names = append(names, label.GetValue())
+				}
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,59 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var (
+	readyNow   = definition{"offtake_ready", "1 while the readiness gate is open, 0 before and after.", prometheus.GaugeValue, nil}
+	readyCheck = definition{"offtake_ready_check_seconds", "Time from the start of warming until a check passed, or until now if it has not.", prometheus.GaugeValue, []string{"check"}}
+)
+
+// ReadyCheck is one condition of a readiness gate.
+type ReadyCheck struct {
+	Name string
+	Took time.Duration
+}
+
+// Ready shows a readiness gate. The names of its checks are the program's own.
+type Ready struct {
+	registerer prometheus.Registerer
+	now, check *prometheus.Desc
+	state      func() (open bool, checks []ReadyCheck)
+}
+
+// NewReady registers the metrics of the process's readiness gate. A second gate on
+// the same registry is an error. State is read at each scrape.
+func NewReady(registerer prometheus.Registerer, state func() (open bool, checks []ReadyCheck)) (*Ready, error) {
+	r := &Ready{now: readyNow.desc(nil), check: readyCheck.desc(nil), state: state}
+	var err error
+	r.registerer, err = register(registerer, (*readyCollector)(r), "readiness gate", "readiness")
+	return r, err
+}
+
+// Close takes the metrics off the registry.
+func (r *Ready) Close() { r.registerer.Unregister((*readyCollector)(r)) }
+
+// readyCollector is a Ready as Prometheus sees it.
+type readyCollector Ready
+
+// Describe implements prometheus.Collector.
+func (r *readyCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- r.now
+	out <- r.check
+}
+
+// Collect implements prometheus.Collector.
+func (r *readyCollector) Collect(out chan<- prometheus.Metric) {
+	open, checks := r.state()
+	value := 0.0
+	if open {
+		value = 1
+	}
+	out <- prometheus.MustNewConstMetric(r.now, readyNow.kind, value)
+	for _, c := range checks {
+		out <- prometheus.MustNewConstMetric(r.check, readyCheck.kind, c.Took.Seconds(), c.Name)
+	}
+}
