@@ -36,9 +36,10 @@ var allowed = map[string][]string{
 	"internal/telemetry":  {metrics, traces},
 	"internal/clienttest": {"", "capacity", "internal/…"},
 	"fleet":               {"capacity"},
-	"debug":               {},                                           // takes snapshots
+	"debug":               {},                                                                 // takes snapshots
+	"debug/registry":      {"debug", metrics},                                                 // reads what the clients have registered
 	"factory":             {"…", "internal/telemetry", metrics, traces, grpc, protobuf, yaml}, // the one that builds all others
-	"examples/…":          {"…", metrics, traces, grpc, protobuf, yaml}, // what a user may import
+	"examples/…":          {"…", metrics, traces, grpc, protobuf, yaml},                       // what a user may import
 }
 
 // The modules beside the standard library. docs/dependencies.md says why.
