@@ -131,17 +131,19 @@ func (e *engine) fail(format string, args ...any) {
 	}
 }
 
-// runUntil takes the events before time t, which must not be over the end.
-func (e *engine) runUntil(t int64) {
-	for {
+// runUntil takes the events before time t, which must not be over the end, but no
+// more than most. It returns true when it has reached t.
+func (e *engine) runUntil(t int64, most int) bool {
+	for range most {
 		next, ok := e.timers.next(t)
 		if !ok {
 			e.now = t
-			return
+			return true
 		}
 		e.now = next.at
 		e.take(next)
 	}
+	return false
 }
 
 // take does what is due.

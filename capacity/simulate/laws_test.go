@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -158,7 +159,7 @@ func TestALawThatBreaksIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := newEngine(&s, 1)
-		e.runUntil(int64(30 * time.Second))
+		e.runUntil(int64(30*time.Second), math.MaxInt)
 		if e.check(); e.broken != nil {
 			t.Fatalf("before anything is bent: %v", e.broken)
 		}

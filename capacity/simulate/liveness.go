@@ -3,6 +3,9 @@ package simulate
 // probeReplica sends the liveness probe of rep, and sets the time of the next.
 func (e *engine) probeReplica(rep *replica) {
 	live := &e.s.Service.Liveness
+	if rep.leaving {
+		return // what is told to go is not restarted any more
+	}
 	e.timers.add(e.now+int64(live.Period), probe, rep.id, rep.gen)
 	// A replica that warms up answers its probe: what it lacks are pools.
 	if !live.SharesPool || !rep.warm {
@@ -56,7 +59,7 @@ func (e *engine) probeTimedOut(rep *replica) {
 
 func (e *engine) probeFailed(rep *replica) {
 	rep.failures++
-	if rep.failures >= e.s.Service.Liveness.Failures {
+	if rep.failures >= e.s.Service.Liveness.Failures && !rep.leaving {
 		e.restart(rep)
 	}
 }

@@ -13,6 +13,10 @@ type Options struct {
 	Progress func(done float64)
 }
 
+// patience is how many events pass between two looks at the context: some tens of
+// milliseconds' worth.
+const patience = 1 << 16
+
 // Run plays the scenario once and returns what happened. It returns all mistakes
 // of the scenario at once, each a [*Mistake], or context.Cause(ctx) when ctx ends
 // first.
@@ -30,10 +34,12 @@ func Run(ctx context.Context, s Scenario, o *Options) (*Result, error) {
 	}
 	e := newEngine(&resolved, o.Seed)
 	for i := int64(1); i <= points; i++ {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		for done := false; !done; {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			done = e.runUntil(e.end/points*i, patience)
 		}
-		e.runUntil(e.end / points * i)
 		e.check()
 		if e.broken != nil {
 			return nil, e.broken

@@ -34,7 +34,7 @@ type Service struct {
 	// Door limits what a replica takes in; the default is no limit.
 	Door Gate `yaml:"door"`
 
-	// Client calls the upstream. Its Gate may be the only limit of the replica.
+	// Client calls the upstream. Its Pool may be the only limit of the replica.
 	Client Client `yaml:"client"`
 
 	// Busy is the answer when a queue is full or a wait too long: Answer503, the
@@ -70,6 +70,7 @@ type Service struct {
 	// default is Kubernetes' 30 s.
 	Grace time.Duration `yaml:"grace"`
 
+	// Liveness restarts replicas; the default is no probe.
 	Liveness Liveness `yaml:"liveness"`
 }
 
@@ -130,7 +131,7 @@ type Event struct {
 
 	// Wedge makes replicas take requests and never answer, Break makes them answer
 	// 503 at once, Heal ends both. Replicas count from 1 in the order in which they
-	// were created.
+	// were created; one that is not there is left out.
 	Wedge []int `yaml:"wedge"`
 	Break []int `yaml:"break"`
 	Heal  []int `yaml:"heal"`
@@ -138,5 +139,6 @@ type Event struct {
 	// Restart kills these processes; Kubernetes starts them again.
 	Restart []int `yaml:"restart"`
 
+	// Rollout begins to replace replicas; one that runs still is abandoned for it.
 	Rollout *Rollout `yaml:"rollout"`
 }

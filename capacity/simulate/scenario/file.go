@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -98,6 +99,9 @@ func Parse(name string, data []byte, c *contract.Contract) (*File, error) {
 func parse(name string, data []byte, overlays [][]byte, load func(Source) (*contract.Contract, error)) (*File, error) {
 	// The file is read twice: first to learn which contract lies under it, then over
 	// that. The first time finds all mistakes of spelling and form.
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, &contract.Mistake{Position: contract.Position{File: name, Line: 1, Column: 1}, Problem: `the file is empty; "contract: {file: offtake.yaml}" would begin it`}
+	}
 	var first File
 	at, err := contract.Decode(name, data, &first, overlays...)
 	if err != nil {

@@ -143,7 +143,7 @@ s.yaml:6:20: events[0].wedge[0]: 0 is not in [1, 10000]: replicas count from 1; 
 		{"contract: {file: offtake.yaml, upstream: card-procesor}", `s.yaml:1:42: contract.upstream: "card-procesor" is no upstream of payment-gateway; one of card-processor would do`},
 		{"contract: {file: offtake.yaml}\nseeds: 5000", `s.yaml:2:8: seeds: 5000 is not in [1, 1000]; 5 would do`},
 		{"name: x", `s.yaml:1:1: contract: it is required`},
-		{"", `s.yaml:1:1: the file is empty; "service: name" would begin it`},
+		{" \n", `s.yaml:1:1: the file is empty; "contract: {file: offtake.yaml}" would begin it`},
 	} {
 		_, err := Parse("s.yaml", []byte(test.file), contractOf(t, payment))
 		if err == nil || err.Error() != test.want {
