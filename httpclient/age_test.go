@@ -17,14 +17,14 @@ import (
 
 func TestOldConnectionsAreReplacedWithoutLosingARequest(t *testing.T) {
 	for _, protocol := range []string{"http", "https", "HTTP/2.0"} {
-		c, dials := counted(t, capacity.Plan{InFlight: 8, Attempts: capacity.NoRetry}, protocol, func(w http.ResponseWriter, r *http.Request) {
+		c, dials := counted(t, capacity.Plan{InFlight: 4, Attempts: capacity.NoRetry}, protocol, func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(w, r.Body)
 		})
 		c.core.options.MaxAge = 5 * time.Millisecond // before the first connection
 		var wg sync.WaitGroup
-		for i := range 8 {
+		for i := range 4 {
 			wg.Go(func() {
-				for j := range 40 {
+				for j := range 18 {
 					body := io.Reader(nil)
 					switch (i + j) % 3 {
 					case 1:
@@ -42,8 +42,8 @@ func TestOldConnectionsAreReplacedWithoutLosingARequest(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if got := dials(); got <= 8 {
-			t.Errorf("%s: connections = %d, want more than 8: old ones are replaced", protocol, got)
+		if got := dials(); got <= 4 {
+			t.Errorf("%s: connections = %d, want more than 4: old ones are replaced", protocol, got)
 		}
 		wantIdle(t, c)
 	}

@@ -69,17 +69,6 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 	}
 	c.warmer.core = c
 	c.plan.Store(&plan)
-	c.gate.Resize(c.limitsOf(plan))
-	c.observe(o.Observe)
-	address, port := to.hostPort()
-	var err error
-	c.telemetry, err = telemetry.NewClient(telemetry.ClientConfig{
-		Upstream: o.Name, Address: address, Port: port,
-		Registerer: o.Registerer, MeterProvider: o.MeterProvider, State: c.state,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("httpclient: Options.%w", err)
-	}
 	c.dialer = newDialer(c)
 	c.transport = newTransport(c)
 	c.engine = c.transport
@@ -90,6 +79,18 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 	if o.Wrap != nil {
 		c.engine = o.Wrap(c.engine)
 	}
+	c.gate.Resize(c.limitsOf(plan))
+	c.observe(o.Observe)
+	address, port := to.hostPort()
+	var err error
+	c.telemetry, err = telemetry.NewClient(telemetry.ClientConfig{
+		Upstream: o.Name, Address: address, Port: port,
+		Registerer: o.Registerer, MeterProvider: o.MeterProvider, State: c.state,
+	})
+	if err != nil {
+		c.dialer.close()
+		return nil, fmt.Errorf("httpclient: Options.%w", err)
+	}
 	return &Client{
 		Client: &http.Client{Transport: c, Jar: o.Jar, CheckRedirect: c.checkRedirect},
 		core:   c,
@@ -99,7 +100,7 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 // checkStreams refuses a plan that shares connections over a protocol that does
 // not.
 func checkStreams(p capacity.Plan, o *Options, scheme string) error {
-	if p.Streams <= 1 || o.Protocols == nil || o.wantsStreams(scheme) {
+	if p.Streams <= 1 || o.wantsStreams(scheme) {
 		return nil
 	}
 	return fmt.Errorf("Options.Protocols: HTTP/1.1 has one request on a connection at a time, and Plan.Streams is %d; set HTTP/2, or leave Streams 0", p.Streams)

@@ -12,13 +12,33 @@ type shared struct {
 	*http.ClientConn
 	raw     *conn
 	host    *host
+	settled time.Time // when the upstream's settings are taken to be there
 	used    atomic.Bool
 	retired atomic.Bool
-	limit   atomic.Int64 // on concurrent streams, as the upstream has stated it; 0 before
+	limit   atomic.Int64 // on concurrent streams, as a response has proved it; 0 before
 }
 
-// take reserves a stream, if there is one for this client.
+// unsettled is the limit on streams that net/http assumes until the upstream has
+// stated its own.
+const unsettled = 100
+
+// settle is how long that takes at most, as a rule. Settings are the first thing
+// that comes over a connection (RFC 9113, section 3.4), with the end of the
+// handshake or right behind it, and a dial is two round trips or three.
+func settle(dial time.Duration) time.Duration { return max(50*time.Millisecond, 4*dial) }
+
+// known says whether the upstream's limit on streams is.
+func (c *shared) known() bool {
+	return c.limit.Load() > 0 || c.Available()+c.InFlight() != unsettled || time.Now().After(c.settled)
+}
+
+// take reserves a stream, if there is one for this client. Before the upstream
+// has stated its limit there is one only: with as many reserved beyond the limit
+// as it allows, net/http lets none of them through (golang.org/issue/70809).
 func (c *shared) take(most int) bool {
+	if !c.known() {
+		most = 1
+	}
 	if c.InFlight() >= most || c.Reserve() != nil {
 		return false
 	}
@@ -26,9 +46,7 @@ func (c *shared) take(most int) bool {
 	return true
 }
 
-// learn takes note of the upstream's limit on streams. It is known from the
-// first response on: settings are the first thing that comes over a connection
-// (RFC 9113, section 3.4), and until then net/http assumes a hundred.
+// learn takes note of the limit, at a response.
 func (c *shared) learn() {
 	if room := c.Available(); room > 0 {
 		c.limit.Store(int64(room + c.InFlight()))

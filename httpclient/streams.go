@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // streams is the engine for HTTP/2: for each host a few connections, each shared
@@ -149,7 +150,7 @@ func (p *streams) speakPlain() {
 // connect opens one more connection to a host.
 func (h *host) connect(ctx context.Context) (*shared, error) {
 	p := h.streams
-	made := new(making)
+	began, made := time.Now(), new(making)
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: made.handshakeDone}), makingKey{}, made)
 	made.host = h.name
 	cc, err := p.maker.NewClientConn(ctx, p.core.target.scheme, h.address)
@@ -164,11 +165,14 @@ func (h *host) connect(ctx context.Context) (*shared, error) {
 		p.speakPlain()
 		return nil, errPlain
 	}
-	c := &shared{ClientConn: cc, raw: made.conn, host: h}
+	now := time.Now()
+	wait := settle(now.Sub(began))
+	c := &shared{ClientConn: cc, raw: made.conn, host: h, settled: now.Add(wait)}
 	if !h.add(c) {
 		cc.Close()
 		return nil, errClosedDialer
 	}
 	cc.SetStateHook(func(*http.ClientConn) { c.changed() })
+	time.AfterFunc(wait, h.wake)
 	return c, nil
 }

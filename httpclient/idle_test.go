@@ -1,0 +1,100 @@
+package httpclient
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/pipenet"
+)
+
+// idleServer is bubble with a server that closes idle connections after a time.
+func idleServer(t *testing.T, plan capacity.Plan, idle time.Duration, o *Options, test func(*testing.T, *Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen()
+		server := &http.Server{Handler: slow(0), IdleTimeout: idle}
+		go server.Serve(l)
+		c := newClient(t, "http://upstream.example", plan, withBase(o, &http.Transport{DialContext: l.Dial}))
+		test(t, c)
+		c.Close()
+		server.Close()
+	})
+}
+
+func TestIdleConnectionsAreClosedAfterTheirTime(t *testing.T) {
+	for name, o := range map[string]*Options{"by default": nil, "by choice": {Idle: time.Second}} {
+		bubble(t, capacity.Plan{InFlight: 10}, o, slow(0), func(t *testing.T, c *Client) {
+			together(t, c, 10)
+			<-time.After(c.core.options.Idle + time.Second)
+			if got := c.Stats().Open; got != 0 {
+				t.Errorf("%s: connections after %v idle = %d, want 0", name, c.core.options.Idle, got)
+			}
+			if c.core.transport.IdleConnTimeout <= 0 {
+				t.Errorf("%s: IdleConnTimeout = %v, want it set", name, c.core.transport.IdleConnTimeout)
+			}
+		})
+	}
+}
+
+func TestAThousandCallsNeedAConnectionForEachPlace(t *testing.T) {
+	c, dials := counted(t, capacity.Plan{InFlight: 20}, "http", slow(0))
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			for range 50 {
+				resp, err := get(t, c, "/")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				read(t, resp)
+			}
+		})
+	}
+	wg.Wait()
+	if got := dials(); got > 25 {
+		t.Errorf("connections = %d, want 25 at the most", got)
+	}
+}
+
+func TestClosingIdleConnectionsLeavesBusyOnes(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 3}, nil, slow(100*time.Millisecond), func(t *testing.T, c *Client) {
+		together(t, c, 3)
+		go together(t, c, 1)
+		<-time.After(10 * time.Millisecond)
+		c.CloseIdleConnections()
+		synctest.Wait()
+		if got := c.Stats().Open; got != 1 {
+			t.Errorf("connections = %d, want 1", got)
+		}
+		<-time.After(time.Second)
+	})
+}
+
+func TestCallsAreCancelledByTheirCallersAtAnyPoint(t *testing.T) {
+	plan := capacity.Plan{InFlight: 4, Queue: 64, Wait: time.Second}
+	c, _ := loopback(t, plan, nil, func(w http.ResponseWriter, r *http.Request) {
+		w.Write(make([]byte, 100<<10))
+	})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for j := range 30 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration((i*30+j)%40)*100*time.Microsecond)
+				req, _ := http.NewRequestWithContext(ctx, "GET", "/", nil)
+				if resp, err := c.Do(req); err == nil {
+					resp.Body.Read(make([]byte, 1000*(j%3)))
+					resp.Body.Close()
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	wantIdle(t, c)
+}
