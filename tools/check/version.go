@@ -46,10 +46,14 @@ func EffectiveMaxEjected(n, m int, by Ejector) int {
 }
 
 // Panics reports whether a proxy is in panic with this many of n hosts healthy:
-// strictly fewer than threshold percent. Half of two hosts at 50 is no panic.
+// strictly fewer than threshold percent. Half of two hosts at 50 is no panic, and
+// with 71.4 % or more there is none at any threshold: 1.4 times the healthy hosts,
+// Envoy's overprovisioning factor, are then enough for all traffic.
 //
 // Source: load_balancer_impl.cc.
-func Panics(n, healthy, threshold int) bool { return n > 0 && 100*healthy < threshold*n }
+func Panics(n, healthy, threshold int) bool {
+	return n > 0 && 140*healthy < 100*n && 100*healthy < threshold*n
+}
 
 // PanicPolicy is what a panic threshold follows from.
 type PanicPolicy struct {
