@@ -26,7 +26,7 @@ type client interface {
 // error names those that the file has.
 func (s *Service) HTTP(name string) (*httpclient.Client, error) {
 	if c, ok := s.http[name]; ok {
-		s.use(name)
+		s.ask(name)
 		return c, nil
 	}
 	if s.grpc[name] != nil {
@@ -39,7 +39,7 @@ func (s *Service) HTTP(name string) (*httpclient.Client, error) {
 // error names those that the file has.
 func (s *Service) GRPC(name string) (*grpcclient.Conn, error) {
 	if c, ok := s.grpc[name]; ok {
-		s.use(name)
+		s.ask(name)
 		return c, nil
 	}
 	if s.http[name] != nil {
@@ -48,7 +48,7 @@ func (s *Service) GRPC(name string) (*grpcclient.Conn, error) {
 	return nil, fmt.Errorf("factory: %w", s.unknown(name))
 }
 
-func (s *Service) use(name string) {
+func (s *Service) ask(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used[name] = true

@@ -30,15 +30,12 @@ func (s *Service) addPlans(snapshot *debug.Snapshot) {
 	for i := range snapshot.Upstreams {
 		u := &snapshot.Upstreams[i]
 		u.Target = contract.Upstreams[u.Name].Target
-		if plan, err := contract.Plan(u.Name); err == nil { // a client that is not in the file has none
-			u.Plan = debug.Plan(plan)
-		}
 		if c, ok := s.http[u.Name]; ok {
 			stats := c.Stats()
-			u.Observing, u.Draining = stats.Observing, stats.Draining
+			u.Plan, u.Observing, u.Draining = debug.Plan(stats.Plan), stats.Observing, stats.Draining
 		} else if c, ok := s.grpc[u.Name]; ok {
 			stats := c.Stats()
-			u.Observing, u.Draining = stats.Observing, stats.Draining
+			u.Plan, u.Observing, u.Draining = debug.Plan(stats.Plan), stats.Observing, stats.Draining
 		}
 	}
 	for i := range snapshot.Doors {

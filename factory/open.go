@@ -115,6 +115,9 @@ func (s *Service) build() error {
 	for name := range s.options.GRPC {
 		errs = append(errs, s.known("Options.GRPC", name, s.grpc[name] != nil))
 	}
+	for name := range s.options.Fleet {
+		errs = append(errs, s.known("Options.Fleet", name, s.clients()[name] != nil))
+	}
 	errs = append(errs, s.buildDoor(), s.buildReadyMetrics())
 	return errors.Join(errs...)
 }
@@ -132,6 +135,9 @@ func (s *Service) buildClient(name string) error {
 	plan, err := s.contract.Plan(name)
 	if err != nil {
 		return err
+	}
+	if source, shared := s.options.Fleet[name]; shared {
+		plan = source.Floor()
 	}
 	var c client
 	if u.Protocol == contract.GRPC {

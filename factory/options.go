@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/offtake-go/offtake/fleet"
 	"github.com/offtake-go/offtake/grpcclient"
 	"github.com/offtake-go/offtake/httpclient"
 )
@@ -34,6 +35,12 @@ type Options struct {
 	// here for all.
 	HTTP map[string]httpclient.Options
 	GRPC map[string]grpcclient.Options
+
+	// Fleet follows limits that all replicas have together, by the name of the
+	// upstream: its client then has the source's share for its plan, and the file's
+	// changes do not resize it. Make each source with the plan of Contract.Plan, or
+	// of the whole limit, as its package says.
+	Fleet map[string]fleet.Source
 
 	// Early is how long a request may wait that comes before the service is ready.
 	// The default is 2 s.

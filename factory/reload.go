@@ -57,7 +57,9 @@ func (s *Service) plansLocked(next *contract.Contract) (plans map[string]capacit
 		}
 		plan, err := next.Plan(name)
 		errs = append(errs, err)
-		plans[name] = plan
+		if s.options.Fleet[name] == nil { // else its size is the fleet's to change
+			plans[name] = plan
+		}
 	}
 	for name := range s.contract.Upstreams {
 		if _, kept := next.Upstreams[name]; !kept {

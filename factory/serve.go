@@ -52,7 +52,8 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, app http.Handler) e
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	running.Go(func() { s.start(background) })
 	running.Go(func() { s.watch(background) })
-	running.Go(func() { s.page.Run(background) })
+	running.Go(func() { _ = s.page.Run(background) }) // it ends with its context
+	s.follow(background, &running)
 
 	var err error
 	select {
