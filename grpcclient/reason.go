@@ -1,6 +1,7 @@
 package grpcclient
 
 import (
+	"errors"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -36,6 +37,9 @@ const (
 // ReasonOf reads the reason of an error, or "" for one that needs none. It knows
 // a busy upstream of another make by its google.rpc.RetryInfo.
 func ReasonOf(err error) Reason {
+	if retried, ok := errors.AsType[*RetryError](err); ok {
+		err = retried.Err
+	}
 	s, ok := status.FromError(err)
 	if !ok {
 		return ""
