@@ -140,3 +140,48 @@ func TestTwoChoicesStarveAHungReplica(t *testing.T) {
 		t.Errorf("calls hung with two choices = %d, want under an eighth of the %d by turns", b, a)
 	}
 }
+
+// searchUnderLoad is 20 replicas of which four answer 503 at once, at 70 % load,
+// with a detector and a probe that stands in the queue.
+func searchUnderLoad(queue Queue) Scenario {
+	return Scenario{
+		Settle: 30 * time.Second, Duration: 4 * time.Minute,
+		Callers: Callers{Rate: 560, Timeout: 10 * time.Second},
+		Proxy: Proxy{
+			PerTry: time.Second, Retries: 2, RetryOn: []int{503, 504},
+			Outlier: &Outlier{Interval: 5 * time.Second, MaxEjectionPercent: 50},
+		},
+		Service: Service{
+			Replicas: 20, Door: Gate{Places: 4, Queue: queue}, Client: Client{Deadline: 20 * time.Second},
+			Liveness: Liveness{Period: 10 * time.Second, SharesPool: true, Restart: 10 * time.Second},
+		},
+		Upstream: Upstream{Latency: Latency{Mean: 100 * time.Millisecond, CV: 1}},
+		Events:   []Event{{Break: []int{1, 2, 3, 4}}},
+	}
+}
+
+// With a queue that is over before a try times out, the answer is all that matters.
+func TestA429IsNoReasonToEject(t *testing.T) {
+	s := searchUnderLoad(20)
+	r := run(t, s, 1)
+	if r.Calls.FailedShare < 0.2 || r.Restarts < 10 || r.Calls.TriesPerCall < 1.8 {
+		t.Errorf("full queues answer 503: share of calls that fail = %.4f, %d restarts, %.2f tries, want over 0.2, 10 and 1.8",
+			r.Calls.FailedShare, r.Restarts, r.Calls.TriesPerCall)
+	}
+	s.Service.Busy = Answer429
+	r = run(t, s, 1)
+	if r.Calls.FailedShare > 0.005 || r.Restarts > 0 {
+		t.Errorf("full queues answer 429: share of calls that fail = %.4f, %d restarts, want under 0.005 and 0", r.Calls.FailedShare, r.Restarts)
+	}
+}
+
+// The cap that such a detector usually has does as little harm as good.
+func TestACapOfFivePercentEjectsOneOfTwenty(t *testing.T) {
+	s := searchUnderLoad(60)
+	s.Duration = 2 * time.Minute
+	s.Proxy.Outlier = &Outlier{Consecutive5xx: 20, Interval: 30 * time.Second, MaxEjectionPercent: 5}
+	r := run(t, s, 1)
+	if r.Mesh.MostEjected != 1 || r.Mesh.CapRefused == 0 {
+		t.Errorf("most ejected = %d with %d refused, want 1 and some", r.Mesh.MostEjected, r.Mesh.CapRefused)
+	}
+}

@@ -214,3 +214,38 @@ func TestFailurePercentageEjectsAtTheThreshold(t *testing.T) {
 		t.Errorf("ejected = %d, want the one with 85 %% failures", p.ejected)
 	}
 }
+
+func TestProxyDoesNotRetryWhatItRefusedItself(t *testing.T) {
+	e, _ := watched(t, 4, Outlier{})
+	e.s.Proxy.Retries = 2
+	for a, want := range map[answer]bool{
+		{503, BrokenReplica}: true,
+		{504, ProxyTimeout}:  true,
+		{503, NoHealthy}:     false,
+		{503, BreakerOpen}:   false,
+		{429, DoorFull}:      false,
+		served:               false,
+	} {
+		if got := e.triesAgain(&call{try: 1}, a); got != want {
+			t.Errorf("after %d, %v: tries again = %t, want %t", a.status, a.cause, got, want)
+		}
+	}
+	if e.triesAgain(&call{try: 3}, answer{503, BrokenReplica}) {
+		t.Error("after two retries it tries again, want no more")
+	}
+}
+
+// Envoy allows a share of what is in flight, and three in any case.
+func TestRetryPercentCountsWhatIsInFlight(t *testing.T) {
+	e, p := watched(t, 4, Outlier{})
+	e.s.Proxy.Retries, e.s.Proxy.RetryPercent = 2, 20
+	for _, test := range []struct {
+		active, retrying int
+		want             bool
+	}{{0, 2, true}, {0, 3, false}, {25, 4, true}, {25, 5, false}, {144, 27, true}, {144, 28, false}} {
+		p.active, p.retrying = test.active, test.retrying
+		if got := e.triesAgain(&call{try: 1}, answer{503, BrokenReplica}); got != test.want {
+			t.Errorf("%d in flight, %d retries: tries again = %t, want %t", test.active, test.retrying, got, test.want)
+		}
+	}
+}

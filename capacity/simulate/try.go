@@ -110,11 +110,11 @@ func (e *engine) tryEnded(i int32, a answer) {
 	e.timers.add(e.now+pause, tryRetry, i, c.tryGen)
 }
 
-// triesAgain says whether the proxy retries answer a. What its own breaker
-// refused it does not.
+// triesAgain says whether the proxy retries answer a. What it refused itself, by
+// its breaker or for want of a host, it does not: Envoy answers that at once.
 func (e *engine) triesAgain(c *call, a answer) bool {
 	p := &e.s.Proxy
-	if a.cause == Served || a.cause == BreakerOpen || c.try > p.Retries || !slices.Contains(p.RetryOn, a.status) {
+	if a.cause == Served || a.cause == BreakerOpen || a.cause == NoHealthy || c.try > p.Retries || !slices.Contains(p.RetryOn, a.status) {
 		return false
 	}
 	if p.RetryPercent == 0 {

@@ -141,6 +141,9 @@ func load(o options) (*Report, error) {
 	}
 	if o.sweep != "" {
 		s, err := parseSweep(o.sweep)
+		if err == nil && len(errs) == 0 {
+			err = s.load(o.path)
+		}
 		errs = append(errs, err)
 		r.Sweep = s
 	}
@@ -163,7 +166,9 @@ func (r *Report) run(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	draw, clear := progressOn(stderr, "sweeping")
 	defer clear()
-	return r.Sweep.run(ctx, o.path, r.Played[0].File, &simulate.Options{Seed: o.seed, Progress: draw})
+	rows, err := simulate.Grid(ctx, r.Sweep.scenarios, r.Played[0].File.Seeds, &simulate.Options{Seed: o.seed, Progress: draw})
+	r.Sweep.Rows = rows
+	return err
 }
 
 func (r *Report) write(o options, stdout io.Writer) error {

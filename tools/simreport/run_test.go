@@ -2,6 +2,7 @@ package simreport
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -139,6 +140,7 @@ func TestMistakesOfArgumentsAndFilesAreUsageErrors(t *testing.T) {
 		{[]string{"missing.yaml", "--against", "gone.yaml"}, "missing.yaml"},
 		{[]string{"missing.yaml", "--against", "gone.yaml"}, "gone.yaml"},
 		{[]string{incident, "--sweep", "maxEjectionPercnt=1..2/1"}, `no key "maxEjectionPercnt"`},
+		{[]string{incident, "--sweep", "maxEjectionPercent=50,150"}, "sweep: proxy.outlier.maxEjectionPercent=150: "},
 		{[]string{"testdata/contract.yaml"}, "contract: it is required"},
 		{[]string{"--bogus"}, "flag provided but not defined: -bogus"},
 	} {
@@ -152,9 +154,18 @@ func TestMistakesOfArgumentsAndFilesAreUsageErrors(t *testing.T) {
 	}
 }
 
-func TestASweepOverValuesThatCanNotStandFails(t *testing.T) {
-	code, out, errs := simulateWith(t, incident, "--sweep", "maxEjectionPercent=50,150")
-	if code != 1 || out != "" || !strings.Contains(errs, "maxEjectionPercent=150") {
-		t.Errorf("Run = %d with %q, want 1 with the value that can not stand", code, errs)
+func TestWhatCanNotBeWrittenFails(t *testing.T) {
+	code, _, errs := simulateWith(t, incident, "--html", filepath.Join(t.TempDir(), "no", "such", "folder.html"))
+	if code != 1 || !strings.Contains(errs, "folder.html") {
+		t.Errorf("Run = %d with %q, want 1 with the file that can not be written", code, errs)
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("interrupted"))
+	var out, errs bytes.Buffer
+	if code := Run(ctx, []string{incident}, &out, &errs); code != 1 || out.Len() != 0 || !strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("Run = %d with %q, want 1 with the cause", code, errs.String())
 	}
 }

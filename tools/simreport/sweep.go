@@ -2,7 +2,6 @@ package simreport
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +21,8 @@ type Sweep struct {
 	Key    string // the whole path
 	Values []string
 	Rows   [][]*simulate.Result // one for each value, with one result for each seed
+
+	scenarios []simulate.Scenario // one for each value
 }
 
 // maxValues bounds the grid: a chart can not show more.
@@ -134,24 +135,18 @@ func (s *Sweep) overlay(value string) []byte {
 	return []byte(b.String())
 }
 
-// run loads the scenario with each value and runs all of them.
-func (s *Sweep) run(ctx context.Context, path string, base *scenario.File, o *simulate.Options) error {
-	var all []simulate.Scenario
+// load reads the scenario at path with each value. It returns the mistakes of all.
+func (s *Sweep) load(path string) error {
 	var errs []error
 	for _, value := range s.Values {
 		f, err := scenario.Load(path, s.overlay(value))
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s=%s: %w", s.Key, value, err))
+			errs = append(errs, fmt.Errorf("sweep: %s=%s: %w", s.Key, value, err))
 			continue
 		}
-		all = append(all, f.Scenario())
+		s.scenarios = append(s.scenarios, f.Scenario())
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	rows, err := simulate.Grid(ctx, all, base.Seeds, o)
-	s.Rows = rows
-	return err
+	return errors.Join(errs...)
 }
 
 // writeSweep writes a table of the sweep.
