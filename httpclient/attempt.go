@@ -44,7 +44,7 @@ type attempt struct {
 	connections int           // how many this attempt was given: more than one are silent retries
 	conn        *conn         // nil if unknown
 	connected   time.Duration // has it since; before that, waits for it since
-	wishes      []func()      // see wish
+	dials       []func()      // see whenServed
 	phase       phase
 	due         time.Duration // when the timer has something to say
 	cause       error         // what this client ended the attempt with, if it did
@@ -207,7 +207,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	hadBody := a.phase != sending
 	a.phase, a.outcome = ended, o
 	final, timer := a.final, a.timer
-	a.grantedLocked()
+	a.servedLocked()
 	a.mu.Unlock()
 
 	l := a.call

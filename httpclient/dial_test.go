@@ -31,6 +31,10 @@ func offline(t *testing.T, plan capacity.Plan, dial dialFunc, test func(t *testi
 	})
 }
 
+func nowhere(context.Context, string, string) ([]netip.Addr, error) {
+	return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+}
+
 func hang(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)

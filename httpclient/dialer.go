@@ -149,8 +149,8 @@ func (d *dialer) dial(ctx context.Context, network, address string, secure *tls.
 	ctx, cancel := context.WithTimeout(ctx, longestConnect)
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	if err := d.admit(ctx, address); err != nil {
-		return nil, err
+	if ready, err := d.admit(ctx, address); ready != nil || err != nil {
+		return ready, err
 	}
 	defer d.turns.Leave()
 	began := time.Now()
@@ -171,26 +171,31 @@ func (d *dialer) dial(ctx context.Context, network, address string, secure *tls.
 	return result, nil
 }
 
-// admit waits for a slot and a turn to dial. If meanwhile a dial has failed and
-// there is no connection at all, it fails with it: the waiters would only find
-// out one after the other what is known already.
-func (d *dialer) admit(ctx context.Context, address string) error {
+// admit waits for a slot and a turn to dial, or for a connection that somebody
+// else has dialed. If meanwhile a dial has failed and there is no connection at
+// all, it fails with it: the waiters would only find out one after the other what
+// is known already.
+func (d *dialer) admit(ctx context.Context, address string) (net.Conn, error) {
 	arrived := time.Now()
 	if !d.slots.TryEnter() {
-		if err := d.awaitSlot(ctx, address); err != nil {
-			return &dialError{telemetry.Connect, fmt.Errorf("dial %s: no connection is free, and none may be added: %w", address, err)}
+		ready, err := d.awaitSlot(ctx, address)
+		if err != nil {
+			return nil, &dialError{telemetry.Connect, fmt.Errorf("dial %s: no connection is free, and none may be added: %w", address, err)}
+		}
+		if ready != nil {
+			return ready, nil
 		}
 	}
 	if _, err := d.turns.Enter(ctx); err != nil {
 		d.slots.Leave()
-		return &dialError{telemetry.Connect, fmt.Errorf("dial %s: no turn to dial: %w", address, err)}
+		return nil, &dialError{telemetry.Connect, fmt.Errorf("dial %s: no turn to dial: %w", address, err)}
 	}
 	if err := d.failedSince(arrived); err != nil {
 		d.turns.Leave()
 		d.slots.Leave()
-		return err
+		return nil, err
 	}
-	return nil
+	return nil, nil
 }
 
 // adopt counts a new connection and gives it an age to reach: a tenth more or
@@ -210,6 +215,7 @@ func (d *dialer) gone(c *conn) {
 	d.established--
 	d.mu.Unlock()
 	d.core.telemetry.ConnectionClosed(time.Since(c.born))
+	d.core.warmer.lost()
 }
 
 func (d *dialer) fail(began time.Time, err *dialError) error {

@@ -24,13 +24,9 @@ import (
 func bubble(t *testing.T, plan capacity.Plan, o *Options, handler http.HandlerFunc, test func(t *testing.T, c *Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := pipenet.Listen()
-		server := &http.Server{Handler: handler}
-		go server.Serve(l)
+		l := newPipeServer(t, handler)
 		c := newClient(t, "http://upstream.example", plan, withBase(o, &http.Transport{DialContext: l.Dial}))
 		test(t, c)
-		c.Close()
-		server.Close()
 	})
 }
 
@@ -156,4 +152,17 @@ func eventually(t *testing.T, what string, done func() bool) {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// newPipeServer serves over net.Pipe, inside a bubble.
+func newPipeServer(t *testing.T, handler http.HandlerFunc) *pipenet.Listener {
+	t.Helper()
+	l := pipenet.Listen()
+	server := &http.Server{Handler: handler}
+	go server.Serve(l)
+	t.Cleanup(func() {
+		server.Close()
+		<-time.After(time.Hour) // for handlers to see it
+	})
+	return l
 }

@@ -161,6 +161,7 @@ func (h *host) add(c *shared) bool {
 		return false
 	}
 	h.conns = append(slices.Clip(h.conns), c)
+	h.wakeLocked()
 	return true
 }
 

@@ -23,6 +23,7 @@ func idleServer(t *testing.T, plan capacity.Plan, idle time.Duration, o *Options
 		test(t, c)
 		c.Close()
 		server.Close()
+		<-time.After(time.Hour) // for handlers to see it
 	})
 }
 

@@ -46,6 +46,9 @@ func outcomeOfConnection(err error) telemetry.Outcome {
 	if isTLS(err) {
 		return telemetry.TLS
 	}
+	if _, ok := errors.AsType[*HeaderLimitError](err); ok {
+		return telemetry.Protocol
+	}
 	if _, ok := errors.AsType[*brokenError](err); ok {
 		return telemetry.Reset
 	}

@@ -1,47 +1,60 @@
 package httpclient
 
-import "context"
+import (
+	"context"
+	"net"
+)
 
-// awaitSlot waits for another connection to close. It is tempting to call it an
-// error that there is none free: a place is a connection, after all. But several
-// hosts share the connections of an upstream, and a connection closes an instant
-// after the end of its last body.
-func (d *dialer) awaitSlot(ctx context.Context, address string) error {
+// awaitSlot waits for another connection to close, or for one that is ready. It
+// is tempting to call it an error that there is none free: a place is a
+// connection, after all. But several hosts share the connections of an upstream,
+// a connection closes an instant after the end of its last body, and one that is
+// opened to keep the client warm has its slot already.
+func (d *dialer) awaitSlot(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
-		a.wish(cancel)
+		a.whenServed(cancel)
 	}
 	d.wanting.Add(1)
 	defer d.wanting.Add(-1)
+	w := &wish{address: address, granted: cancel}
+	d.stash.await(w)
 	d.stash.dropOthers(address)
 	d.makeRoom()
 	_, err := d.slots.Enter(ctx)
-	return err
+	ready := d.stash.forget(w)
+	if ready != nil && err == nil {
+		d.slots.Leave() // it has one of its own
+	}
+	if ready != nil {
+		return ready, nil
+	}
+	return nil, err
 }
 
 // attemptKey finds the attempt that a dial was started for.
 type attemptKey struct{}
 
-// wish has forget called once the attempt has a connection or is over. The
+// whenServed has forget called once the attempt has a connection or is over. The
 // transport goes on with a dial whose request has found another connection; but
 // while it only waits, it must not stand before one that somebody needs.
-func (a *attempt) wish(forget func()) {
+func (a *attempt) whenServed(forget func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.phase == ended {
 		forget()
 		return
 	}
-	a.wishes = append(a.wishes, forget)
+	a.dials = append(a.dials, forget)
 }
 
-// grantedLocked ends the wishes of an attempt.
-func (a *attempt) grantedLocked() {
-	for _, forget := range a.wishes {
+// servedLocked ends the dials of an attempt that only wait.
+func (a *attempt) servedLocked() {
+	for _, forget := range a.dials {
 		forget()
 	}
-	a.wishes = nil
+	a.dials = nil
 }
 
 // makeRoom closes unused connections to the other hosts of the upstream, which

@@ -14,18 +14,45 @@ import (
 // A fresh connection that fails is never tried again by the transport, so that
 // one that is no longer alive must not leave the stash.
 type stash struct {
-	mu     sync.Mutex
-	conns  []stashed
-	closed bool
+	mu      sync.Mutex
+	conns   []stashed
+	waiting []*wish
+	closed  bool
 }
 
 type stashed struct {
 	address string
 	conn    net.Conn // as the transport wants it: plain, or a *tls.Conn
+	since   time.Time
 	expiry  *time.Timer
 }
 
-// put keeps a connection for so long, and says whether it did.
+// wish is a dial that waits for a slot, and would as well have a connection that
+// was dialed beforehand: the very one, perhaps, that took the last slot.
+type wish struct {
+	address string
+	granted func()
+	conn    net.Conn
+}
+
+func (s *stash) await(w *wish) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, w)
+}
+
+// forget ends a wish, and returns what it was granted; nil for nothing.
+func (s *stash) forget(w *wish) net.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.waiting, w); i >= 0 {
+		s.waiting = slices.Delete(s.waiting, i, i+1)
+	}
+	return w.conn
+}
+
+// put keeps a connection for so long, unless somebody waits for it, and says
+// whether it did.
 func (s *stash) put(address string, c net.Conn, keep time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +60,15 @@ func (s *stash) put(address string, c net.Conn, keep time.Duration) bool {
 		c.Close()
 		return false
 	}
-	s.conns = append(s.conns, stashed{address, c, time.AfterFunc(keep, func() { s.drop(c) })})
+	for i, w := range s.waiting {
+		if w.address == address {
+			s.waiting = slices.Delete(s.waiting, i, i+1)
+			w.conn = c
+			w.granted()
+			return true
+		}
+	}
+	s.conns = append(s.conns, stashed{address, c, time.Now(), time.AfterFunc(keep, func() { s.drop(c) })})
 	return true
 }
 
@@ -62,38 +97,42 @@ func (s *stash) pop(address string) net.Conn {
 	return nil
 }
 
+// drop closes a connection that is still here. One that was given out meanwhile
+// is somebody else's.
 func (s *stash) drop(c net.Conn) {
 	s.mu.Lock()
-	for i, at := range s.conns {
-		if at.conn == c {
-			at.expiry.Stop()
-			s.conns = slices.Delete(s.conns, i, i+1)
-			break
-		}
+	i := slices.IndexFunc(s.conns, func(at stashed) bool { return at.conn == c })
+	if i >= 0 {
+		s.conns[i].expiry.Stop()
+		s.conns = slices.Delete(s.conns, i, i+1)
 	}
 	s.mu.Unlock()
-	c.Close()
+	if i >= 0 {
+		c.Close()
+	}
 }
 
 // dropOthers closes those to any other address.
 func (s *stash) dropOthers(address string) {
-	s.mu.Lock()
-	conns := slices.Clone(s.conns)
-	s.mu.Unlock()
-	for _, at := range conns {
-		if at.address != address {
-			s.drop(at.conn)
-		}
-	}
+	s.dropIf(func(at stashed) bool { return at.address != address })
+}
+
+// dropOlder closes those that have been kept for longer than age.
+func (s *stash) dropOlder(age time.Duration) {
+	s.dropIf(func(at stashed) bool { return time.Since(at.since) > age })
 }
 
 // prune closes those that are no longer alive.
 func (s *stash) prune() {
+	s.dropIf(func(at stashed) bool { return !alive(at.conn) })
+}
+
+func (s *stash) dropIf(unwanted func(stashed) bool) {
 	s.mu.Lock()
 	conns := slices.Clone(s.conns)
 	s.mu.Unlock()
 	for _, at := range conns {
-		if !alive(at.conn) {
+		if unwanted(at) {
 			s.drop(at.conn)
 		}
 	}

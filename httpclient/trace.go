@@ -67,7 +67,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 		waited = l.now() - a.connected
 	}
 	a.mu.Lock()
-	a.grantedLocked()
+	a.servedLocked()
 	a.connections++
 	a.conn = c
 	a.connected += waited

@@ -32,14 +32,8 @@ func slowDial(l *pipenet.Listener, d time.Duration) func(context.Context, string
 func dialed(t *testing.T, plan capacity.Plan, o *Options, handler http.HandlerFunc, dial func(*pipenet.Listener) func(context.Context, string, string) (net.Conn, error), test func(t *testing.T, c *Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := pipenet.Listen()
-		server := &http.Server{Handler: handler}
-		go server.Serve(l)
-		c := newClient(t, "http://upstream.example", plan, withBase(o, &http.Transport{DialContext: dial(l)}))
+		c := newClient(t, "http://upstream.example", plan, withBase(o, &http.Transport{DialContext: dial(newPipeServer(t, handler))}))
 		test(t, c)
-		c.Close()
-		server.Close()
-		l.Close()
 	})
 }
 

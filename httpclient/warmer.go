@@ -22,6 +22,7 @@ type warmer struct {
 	mu        sync.Mutex
 	stopped   bool
 	timer     *time.Timer
+	looked    time.Time // last
 	failures  int       // in a row
 	notBefore time.Time // after a failure
 	work      sync.WaitGroup
@@ -86,6 +87,7 @@ func (w *warmer) look() {
 		return
 	}
 	w.work.Add(1)
+	w.looked = time.Now()
 	w.mu.Unlock()
 	defer w.work.Done()
 
@@ -96,6 +98,18 @@ func (w *warmer) look() {
 	if !w.stopped {
 		w.timer.Reset(w.periodLocked())
 	}
+}
+
+// lost has the next look follow soon after a connection has closed, but not for
+// each of many, nor at once if the upstream closes all it is given.
+func (w *warmer) lost() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer == nil || w.stopped {
+		return
+	}
+	least := w.looked.Add(w.core.options.Idle / 20)
+	w.timer.Reset(max(0, time.Until(least), time.Until(w.notBefore)))
 }
 
 // topUp opens what is missing. With an upstream behind a proxy that is left to
@@ -109,6 +123,7 @@ func (w *warmer) topUp() error {
 	case c.options.Base != nil && c.options.Base.Proxy != nil:
 		return nil
 	}
+	c.dialer.stash.dropOlder(c.options.Idle / 2) // or it would be gone before the next look
 	return warming.dial(c.dialer.life)
 }
 
