@@ -34,6 +34,13 @@ func (d Demand) floors() ([]Bound, error) {
 		Places:  ceil(d.Headroom * load / float64(d.Replicas)),
 		Formula: fmt.Sprintf("%s%g/s × %v / %s", times(d.Headroom), d.Rate, seconds(d.mean()), count(d.Replicas, "replica")),
 	}}
+	if d.Degraded != 0 {
+		floors = append(floors, Bound{
+			Places:  ceil(Little(d.Rate, d.Degraded.Seconds()) / float64(d.Replicas)),
+			Formula: fmt.Sprintf("%g/s × %v / %s", d.Rate, d.Degraded, count(d.Replicas, "replica")),
+			When:    "while the upstream is slow",
+		})
+	}
 	if _, missing := RolloutPods(d.Replicas, d.Surge, d.Unavailable); missing > 0 {
 		floors = append(floors, Bound{
 			Places:  ceil(load / float64(d.Replicas-missing)),
@@ -93,7 +100,7 @@ func (d Demand) ceiling(holders int, when string) Bound {
 // places for each.
 func (d Demand) mostLoad(places int) float64 {
 	replicas := float64(d.Replicas)
-	load := float64(places) * replicas / d.Headroom
+	load := float64(places) * replicas / max(d.Headroom, d.slowest()/d.mean())
 	if _, missing := RolloutPods(d.Replicas, d.Surge, d.Unavailable); missing > 0 {
 		load = min(load, float64(places*(d.Replicas-missing)))
 	}

@@ -27,6 +27,10 @@ type Demand struct {
 	// mean is 19 % higher.
 	P50, P99 time.Duration
 
+	// Degraded is the mean latency that the service promises to survive at its peak,
+	// when the upstream is slow; the default is none.
+	Degraded time.Duration
+
 	// Replicas is the least number of replicas that the peak can meet. Required.
 	Replicas int
 
@@ -104,7 +108,7 @@ func (d Demand) resolve(stated Plan) (Demand, error) {
 	if d.Deadline == 0 {
 		d.Deadline = defaultDeadline
 	}
-	if m.good("Rate", "Latency", "P50", "P99", "Replicas", "Headroom", "Surge", "Unavailable") && len(byHand.errs) == 0 {
+	if m.good("Rate", "Latency", "P50", "P99", "Degraded", "Replicas", "Headroom", "Surge", "Unavailable") && len(byHand.errs) == 0 {
 		d.checkSize(m, stated)
 	}
 	return d, errors.Join(append(m.errs, byHand.errs...)...)
@@ -117,6 +121,7 @@ func (d Demand) checkTraffic(m *mistakes) {
 	m.duration("Latency", d.Latency, leastTime)
 	m.duration("P50", d.P50, leastTime)
 	m.duration("P99", d.P99, leastTime)
+	m.duration("Degraded", d.Degraded, leastTime)
 	m.duration("Deadline", d.Deadline, leastDeadline)
 	switch {
 	case d.Latency == 0 && d.P50 == 0 && d.P99 == 0:
@@ -188,19 +193,23 @@ func (d Demand) checkSize(m *mistakes, stated Plan) {
 		m.add("Rate", fmt.Sprintf("%g/s of %v each are %.3g in flight per replica, more than a process can hold", d.Rate, seconds(d.mean()), each),
 			fmt.Sprintf("%.3g/s would do, or %.0f replicas", d.Rate*maxPlaces/2/each, math.Ceil(float64(d.Replicas)*each/(maxPlaces/2))))
 	}
+	if d.Degraded != 0 && d.Degraded.Seconds() < d.mean() {
+		m.add("Degraded", fmt.Sprintf("%v is less than the mean latency of %v", d.Degraded, seconds(d.mean())), fmt.Sprintf("%v would do", seconds(2*d.mean())))
+		return
+	}
 	if stated.Attempt != 0 || !m.good("Deadline") {
 		return
 	}
-	p := d.times(stated)
-	if p.Attempt.Seconds() >= d.mean() {
+	p, slowest := d.times(stated), d.slowest()
+	if p.Attempt.Seconds() >= slowest {
 		return
 	}
-	late := &Mistake{Type: "Demand", Field: "Deadline", Remedy: fmt.Sprintf("%v would do", seconds(math.Ceil(d.mean()*float64(p.Attempts)*20)/10))}
+	late := &Mistake{Type: "Demand", Field: "Deadline", Remedy: fmt.Sprintf("%v would do", seconds(math.Ceil(slowest*float64(p.Attempts)*20)/10))}
 	deadline := d.Deadline
 	if stated.Deadline != 0 {
 		late.Type, deadline = "Plan", stated.Deadline
 	}
-	late.Problem = fmt.Sprintf("%v leaves %v for an attempt, less than the mean latency of %v", deadline, p.Attempt, seconds(d.mean()))
+	late.Problem = fmt.Sprintf("%v leaves %v for an attempt, less than the mean latency of %v", deadline, p.Attempt, seconds(slowest))
 	m.errs = append(m.errs, late)
 }
 
@@ -217,6 +226,9 @@ func (d Demand) spread() Spread {
 // replicas at peak.
 func (d Demand) mean() float64 { return d.spread().Mean() }
 func (d Demand) load() float64 { return Little(d.Rate, d.mean()) }
+
+// slowest is the longer of the mean and the degraded latency, in seconds.
+func (d Demand) slowest() float64 { return max(d.mean(), d.Degraded.Seconds()) }
 
 // p99 is the stated or, for a mean alone, the exponential 99th percentile.
 func (d Demand) p99() time.Duration {

@@ -25,6 +25,7 @@ func TestPlanTakesTheLargestFloorWithinTheLimit(t *testing.T) {
 			d.Latency, d.P50, d.P99, d.Limit = 0, 1200*time.Millisecond, 4800*time.Millisecond, 0
 			d.Headroom, d.WaitChance = 1, 0.99
 		}, 29},
+		{"a degraded latency is survived", func(d *Demand) { d.Latency, d.Degraded = 300*time.Millisecond, 1500*time.Millisecond }, 30},
 		{"a stated chance to wait is kept", func(d *Demand) { d.Headroom, d.WaitChance, d.Limit = 1, 0.01, 0 }, 37},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,6 +127,7 @@ func TestEachLeverMakesTheDemandFeasible(t *testing.T) {
 		{Rate: 120, Latency: 1200 * time.Millisecond, Replicas: 6, Limit: 200, Headroom: 1, Surge: Pods{Percent: 25}, Unavailable: Pods{Percent: 25}},
 		{Rate: 120, Latency: 1200 * time.Millisecond, Replicas: 6, Limit: 200, Headroom: 1.3, WaitChance: 0.001, Draining: 1},
 		{Rate: 5000, Latency: 20 * time.Millisecond, Replicas: 3, Limit: 3, Streams: 10},
+		{Rate: 120, Latency: 300 * time.Millisecond, Degraded: 1200 * time.Millisecond, Replicas: 6, Limit: 100},
 	}
 	for _, d := range base {
 		_, err := d.Plan()
@@ -141,6 +143,7 @@ func TestEachLeverMakesTheDemandFeasible(t *testing.T) {
 			case "mean latency":
 				// A latency in whole nanoseconds, on the safe side.
 				pulled.P50, pulled.P99, pulled.Latency = 0, 0, time.Duration(l.Whole*1e9)
+				pulled.Degraded = time.Duration(float64(d.Degraded) * l.Whole / d.mean())
 			case "rate":
 				pulled.Rate = l.Whole / e.Demand.Headroom
 			case "refuse":
@@ -182,6 +185,9 @@ func TestDemandNamesTheField(t *testing.T) {
 		{"Rate", func(d *Demand) { d.Rate = 1e8 }},
 		{"Latency", func(d *Demand) { d.Latency = 0 }},
 		{"Latency", func(d *Demand) { d.P50, d.P99 = 1e9, 2e9 }},
+		{"Degraded", func(d *Demand) { d.Degraded = time.Second }},
+		{"Degraded", func(d *Demand) { d.Degraded = -1 }},
+		{"Deadline", func(d *Demand) { d.Limit, d.Degraded = 0, 9*time.Second }},
 		{"P50", func(d *Demand) { d.Latency, d.P99 = 0, 1e9 }},
 		{"P99", func(d *Demand) { d.Latency, d.P50 = 0, 1e9 }},
 		{"P99", func(d *Demand) { d.Latency, d.P50, d.P99 = 0, 2e9, 1e9 }},

@@ -191,7 +191,7 @@ func (d Demand) times(p Plan) Plan {
 	if p.Attempts == 0 {
 		each := p.Attempt
 		if each == 0 {
-			each = d.p99()
+			each = max(d.p99(), d.Degraded)
 		}
 		p.Attempts = 1
 		if each <= p.Deadline/10*9/defaultAttempts {
@@ -220,7 +220,7 @@ func (d Demand) explainTimes(p Plan) []Size {
 	return []Size{
 		{Field: "Deadline", Formula: fmt.Sprintf("9/10 × %v", d.Deadline), Bound: "the caller gives up at " + d.Deadline.String()},
 		{Field: "Attempt", Formula: fmt.Sprintf("9/10 × %v / %s", p.Deadline, count(p.Attempts, "attempt")), Bound: attempt},
-		{Field: "Attempts", Formula: "two if each can have the p99", Bound: fmt.Sprintf("%v would be left for each, p99 is %v", p.Deadline/10*9/defaultAttempts, d.p99())},
+		{Field: "Attempts", Formula: "two if each can have the p99", Bound: fmt.Sprintf("%v would be left for each, p99 is %v", p.Deadline/10*9/defaultAttempts, max(d.p99(), d.Degraded))},
 		{Field: "Wait", Formula: "the smaller of half the spare Deadline and a quarter of Attempt", Bound: wait},
 	}
 }

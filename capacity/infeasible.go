@@ -32,8 +32,9 @@ type Infeasible struct {
 
 // A Lever is one number of a demand, and what it would have to be.
 type Lever struct {
-	// Name is "limit" (connections), "mean latency" (seconds), "rate" (per second,
-	// of the peak times the headroom) or "refuse" (share of that rate).
+	// Name is "limit" (connections), "mean latency" (seconds; a degraded one falls
+	// in proportion), "rate" (per second, of the peak times the headroom) or "refuse"
+	// (share of that rate).
 	Name string
 
 	// AtLeast tells a lower bound from an upper one.
@@ -62,6 +63,7 @@ type Shortfall struct {
 func (d Demand) infeasible(floors, ceilings []Bound) *Infeasible {
 	load := d.load()
 	total := float64(d.Limit) * float64(d.Streams)
+	factor := max(d.Headroom, d.slowest()/d.mean()) // of the peak load, in the steady state
 	e := &Infeasible{
 		Demand: d, Floors: floors, Ceilings: ceilings,
 		Floor: bindingFloor(floors), Ceiling: bindingCeiling(ceilings),
@@ -73,10 +75,10 @@ func (d Demand) infeasible(floors, ceilings []Bound) *Infeasible {
 	holders := d.MaxReplicas + extra + d.Draining
 	most := d.mostLoad(e.Ceiling.Places) // of the peak
 	e.Levers = []Lever{
-		{"limit", true, float64(ceil(d.Headroom * load / float64(d.Streams))), float64(holders * ceilDiv(e.Floor.Places, d.Streams))},
-		{"mean latency", false, total / (d.Headroom * d.Rate), most / d.Rate},
-		{"rate", false, total / d.mean(), d.Headroom * most / d.mean()},
-		{"refuse", true, max(0, 1-total/(d.Headroom*load)), 1 - most/load},
+		{"limit", true, float64(ceil(factor * load / float64(d.Streams))), float64(holders * ceilDiv(e.Floor.Places, d.Streams))},
+		{"mean latency", false, total / (factor * d.Rate), most / d.Rate},
+		{"rate", false, total / d.mean() * d.Headroom / factor, d.Headroom * most / d.mean()},
+		{"refuse", true, max(0, 1-total/(factor*load)), 1 - most/load},
 	}
 	return e
 }
@@ -90,10 +92,16 @@ func (e *Infeasible) Error() string {
 // remedy is the levers with a freely shared limit, or that sharing is itself the
 // lever.
 func (e *Infeasible) remedy() string {
-	if e.Factor >= e.Demand.Headroom {
+	if e.sharingWouldDo() {
 		return "a limit that the replicas share freely would do, or any one of: " + e.levers(Lever.whole)
 	}
 	return fmt.Sprintf("%.4g × the peak is the most, or any one of: %s", e.Factor, e.levers(Lever.shared))
+}
+
+// sharingWouldDo reports whether the limit is large enough and only its division is
+// in the way.
+func (e *Infeasible) sharingWouldDo() bool {
+	return e.Factor >= max(e.Demand.Headroom, e.Demand.slowest()/e.Demand.mean())
 }
 
 func (l Lever) shared() float64 { return l.Shared }
@@ -139,7 +147,7 @@ func (e *Infeasible) Explain() string {
 		fmt.Fprintf(&b, "  at %d:  %.4g/s = %.4g × peak, %s of %g × peak must be refused\n",
 			c.Places, s.Carried, s.Factor, atLeast(s.Refused), e.Demand.Headroom)
 	}
-	if e.Factor >= e.Demand.Headroom {
+	if e.sharingWouldDo() {
 		b.WriteString("levers, any one, if the replicas share one limit:  none is needed\n")
 	} else {
 		fmt.Fprintf(&b, "levers, any one, if the replicas share one limit:  %s\n", e.levers(Lever.shared))

@@ -58,9 +58,6 @@ func (c *Contract) checkUpstream(path string, u Upstream, add func(path, format 
 	if problem := targetProblem(u); problem != "" {
 		add(path+".target", "%s", problem)
 	}
-	if mean := u.mean(); u.Degraded != 0 && u.Degraded < mean {
-		add(path+".degraded", "%v is less than the mean latency, %v; %v would do", u.Degraded, mean, mean)
-	}
 	switch {
 	case u.InFlight == 0 && u.Rate == 0:
 		add(path+".rate", "it is missing; the peak of all replicas, such as 120/s, would do, or inFlight by hand")

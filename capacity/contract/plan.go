@@ -39,7 +39,7 @@ func (c *Contract) Demand(upstream string) capacity.Demand {
 	u := c.Upstreams[upstream]
 	_, deadline := c.hastiest()
 	return capacity.Demand{
-		Rate: float64(u.Rate), Latency: u.Latency, P50: u.P50, P99: u.P99,
+		Rate: float64(u.Rate), Latency: u.Latency, P50: u.P50, P99: u.P99, Degraded: u.Degraded,
 		Replicas: c.Replicas.Min, MaxReplicas: c.Replicas.Max,
 		Surge: c.Replicas.Surge, Unavailable: c.Replicas.Unavailable, Draining: c.Replicas.Draining,
 		Headroom: u.Headroom, WaitChance: float64(u.WaitChance), Limit: u.Limit, Streams: u.Streams,
@@ -54,14 +54,6 @@ func (u Upstream) stated() capacity.Plan {
 		Wait: u.Wait, Deadline: u.Deadline, Attempt: u.Attempt, Attempts: u.Attempts,
 		RetryShare: float64(u.RetryShare), BodyIdle: u.BodyIdle, Warm: u.Warm.Connections,
 	}
-}
-
-// mean is the mean latency, fitted if the file has percentiles.
-func (u Upstream) mean() time.Duration {
-	if u.P50 != 0 && u.P99 >= u.P50 {
-		return time.Duration(capacity.FitLognormal(u.P50.Seconds(), u.P99.Seconds()).Mean() * 1e9)
-	}
-	return u.Latency
 }
 
 // Plan returns the plan of the service's own door, resolved.
