@@ -2,7 +2,7 @@
 # `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help test vet lint fuzz bench
+.PHONY: help test vet lint fuzz bench bench-go bench-compare
 
 # The modules of the workspace that have tests, the root first. go.work ties them.
 MODULES := $(shell go list -m -f '{{.Dir}}')
@@ -10,7 +10,7 @@ MODULES := $(shell go list -m -f '{{.Dir}}')
 GOLANGCI := go run -modfile=tools/golangci/go.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 help: ## say what the targets do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: vet ## vet, and run every test of every module with the race detector
 	@for m in $(MODULES); do echo "== $$m" && (cd $$m && go test -race -shuffle=on -timeout 15m ./...) || exit 1; done
@@ -29,5 +29,15 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 	for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	echo "== $$p $$f" && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done) || exit 1; done
 
-bench: ## run every benchmark once, allocations included
-	@for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchtime 200ms ./...) || exit 1; done
+bench: ## measure beside the peers, short, into bench/results
+	cd bench && go run ./cmd/offtakebench -short -out results
+
+bench-go: ## run every Go benchmark once, allocations included
+	@for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...) || exit 1; done
+
+BASE ?= main
+PACKAGES ?= ./internal/gate ./httpclient ./grpcclient ./admission ./capacity
+bench-compare: ## compare the benchmarks of PACKAGES with those of BASE (main), by benchstat
+	@old=$$(mktemp -d) && trap "git worktree remove --force $$old" EXIT && git worktree add -q --detach $$old $(BASE) && \
+	bench() { go test -run '^$$' -bench . -benchmem -benchtime 200ms -count 6 $(PACKAGES); } && \
+	(cd $$old && bench > $$old/bench.txt; true) && bench > $$old/now.txt; cd bench && go tool benchstat $$old/bench.txt $$old/now.txt

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/offtake-go/offtake/bench/peers"
@@ -21,11 +22,11 @@ type Death struct {
 
 // Deaths sends one such request on a pool of warm connections.
 func Deaths(stack peers.HTTP, warm int) (Death, error) {
-	var deadly bool
+	var deadly atomic.Bool
 	var arrived sync.WaitGroup
 	arrived.Add(warm)
 	u := serve(func(w http.ResponseWriter, _ *http.Request) {
-		if deadly {
+		if deadly.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		arrived.Done()
@@ -44,7 +45,7 @@ func Deaths(stack peers.HTTP, warm int) (Death, error) {
 		calls.Go(func() { do(context.Background(), u.URL) })
 	}
 	calls.Wait()
-	deadly = true
+	deadly.Store(true)
 	before := u.requests.Load()
 	do(context.Background(), u.URL)
 	return Death{stack.Name, warm, u.requests.Load() - before}, nil

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/offtake-go/offtake/bench/peers"
@@ -33,9 +35,9 @@ func Outages(stack peers.HTTP, calls int) (Outage, error) {
 }
 
 func outage(stack peers.HTTP, layers, calls int) (float64, error) {
-	var down bool
+	var down atomic.Bool
 	u := serve(func(w http.ResponseWriter, _ *http.Request) {
-		if down {
+		if down.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
@@ -61,8 +63,18 @@ func outage(stack peers.HTTP, layers, calls int) (float64, error) {
 	}
 	defer stop()
 	run := func() error {
+		failed := make(chan error, calls)
+		var atOnce sync.WaitGroup
 		for range calls {
-			if _, err := do(context.Background(), url); err != nil {
+			atOnce.Go(func() {
+				_, err := do(context.Background(), url)
+				failed <- err
+			})
+		}
+		atOnce.Wait()
+		close(failed)
+		for err := range failed {
+			if err != nil {
 				return err
 			}
 		}
@@ -71,7 +83,7 @@ func outage(stack peers.HTTP, layers, calls int) (float64, error) {
 	if err := run(); err != nil {
 		return 0, err
 	}
-	down = true
+	down.Store(true)
 	before := u.requests.Load()
 	if err := run(); err != nil {
 		return 0, err
