@@ -155,6 +155,9 @@ func (e *engine) take(t timer) {
 		e.play(&e.s.Events[t.id])
 	case beginning:
 		e.m.begin(e.now)
+		for _, p := range e.proxies {
+			e.m.hosts(p.ejected, len(p.hosts))
+		}
 	case reconcile:
 		e.reconcile()
 	case sweep:
