@@ -7,8 +7,6 @@
 # The modules of the workspace that have tests, the root first. go.work ties them.
 MODULES := $(shell go list -m -f '{{.Dir}}')
 
-GOLANGCI := go run -modfile=tools/golangci/go.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-
 help: ## say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -20,8 +18,9 @@ vet: ## gofmt and go vet
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 
-lint: ## golangci-lint with the list of .golangci.yml
-	$(GOLANGCI) run ./...
+lint: ## golangci-lint with the list of .golangci.yml; it is built from source the first time
+	go build -o bin/golangci-lint ./tools/golangci/cmd/golangci-lint-offtake
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/golangci-lint run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 FUZZTIME ?= 10s
 fuzz: ## run every fuzz test for FUZZTIME (10s)
