@@ -211,3 +211,19 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+func TestAProxysCountOfHostsComesFirst(t *testing.T) {
+	contractText, mesh := healthy(t)
+	c, err := contract.Parse("f", []byte(contractText), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := manifest.Parse("mesh.yaml", []byte(mesh))
+	stats := manifest.Parse("stats.txt", []byte("cluster.outbound|80||orders.prod.svc.cluster.local.membership_total: 9\ncluster.outbound|80||orders.prod.svc.cluster.local.membership_healthy: 5\n"))
+	set.Objects = append(set.Objects, stats.Objects...)
+	w := check.NewWorld(c, set, check.Options{})
+	i := slices.IndexFunc(w.Calls, func(c check.Call) bool { return c.Inbound })
+	if got := w.Calls[i].Hosts; !slices.Equal(got, []int{9}) || w.Mesh.Unready != 4 {
+		t.Errorf("hosts = %v, unready %d, want 9 and 4 as the proxy counts them", got, w.Mesh.Unready)
+	}
+}

@@ -72,12 +72,8 @@ func (w *World) readMesh() {
 			m.Distribution = true
 		}
 	}
-	for _, o := range manifest.Of[*manifest.Hosts](w.Manifest) {
-		for cluster, count := range o.Value.(*manifest.Hosts).Clusters {
-			if sameHost(manifest.Host(cluster), w.Contract.Service) {
-				m.Unready = max(m.Unready, count.Unready)
-			}
-		}
+	if seen, ok := w.seenHosts(w.Contract.Service); ok {
+		m.Unready = max(m.Unready, seen.Unready)
 	}
 	for _, config := range w.meshConfigs() {
 		if l := config.GetLocalityLbSetting(); l.GetEnabled() != nil {
@@ -85,6 +81,23 @@ func (w *World) readMesh() {
 			m.Locality = &enabled
 		}
 	}
+}
+
+// seenHosts is what a running proxy counts behind a host, from /clusters or /stats.
+func (w *World) seenHosts(host string) (manifest.HostCount, bool) {
+	for _, o := range manifest.Of[*manifest.Hosts](w.Manifest) {
+		for cluster, count := range o.Value.(*manifest.Hosts).Clusters {
+			if sameHost(manifest.Host(cluster), host) {
+				return *count, true
+			}
+		}
+	}
+	for _, o := range manifest.Of[*manifest.Stats](w.Manifest) {
+		if count, ok := o.Value.(*manifest.Stats).Hosts(func(cluster string) bool { return sameHost(manifest.Host(cluster), host) }); ok {
+			return count, true
+		}
+	}
+	return manifest.HostCount{}, false
 }
 
 // meshConfigs are Istio's global configurations that were read.

@@ -205,9 +205,12 @@ func (w *World) readDoor() {
 	}
 }
 
-// hostsOf is the number of pods behind a host, least and most, if a manifest or the
-// contract says.
+// hostsOf is the number of pods behind a host, least and most: as a running proxy
+// sees them, or as a manifest or the contract says.
 func (w *World) hostsOf(host string) []int {
+	if seen, ok := w.seenHosts(host); ok && seen.Total > 0 {
+		return []int{seen.Total}
+	}
 	if sameHost(host, w.Service.Name) {
 		return leastAndMost(w.Service.Min, w.Service.Max)
 	}

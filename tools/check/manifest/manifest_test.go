@@ -168,6 +168,14 @@ func TestHostsAreCountedByTheirFlags(t *testing.T) {
 	}
 }
 
+func TestStatsCountHosts(t *testing.T) {
+	s := Parse("f", []byte("cluster.outbound|80||a.membership_total: 24\ncluster.outbound|80||a.membership_healthy: 15\ncluster.outbound|80||a.outlier_detection.ejections_active: 6\ncluster.b.membership_total: 1\n"))
+	got, ok := Of[*Stats](s)[0].Value.(*Stats).Hosts(func(cluster string) bool { return Host(cluster) == "a" })
+	if want := (HostCount{Total: 24, Ejected: 6, Unready: 3}); !ok || got != want {
+		t.Errorf("Hosts = %+v, %v, want %+v", got, ok, want)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(rule))
 	f.Add([]byte("kind: List\nitems: [{kind: Deployment, apiVersion: apps/v1}, 1, []]\n"))

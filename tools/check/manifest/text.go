@@ -3,6 +3,8 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,6 +12,22 @@ import (
 // Stats are counters and gauges from /stats, by their names.
 type Stats struct {
 	Values map[string]float64
+}
+
+// Hosts counts the hosts of the first cluster that matches, in the order of names:
+// what is neither healthy nor ejected is unready.
+func (s *Stats) Hosts(matches func(cluster string) bool) (HostCount, bool) {
+	for _, name := range slices.Sorted(maps.Keys(s.Values)) {
+		prefix, ok := strings.CutSuffix(name, ".membership_total")
+		cluster, isCluster := strings.CutPrefix(prefix, "cluster.")
+		if !ok || !isCluster || !matches(cluster) {
+			continue
+		}
+		c := HostCount{Total: int(s.Values[name]), Ejected: int(s.Values[prefix+".outlier_detection.ejections_active"])}
+		c.Unready = max(0, c.Total-int(s.Values[prefix+".membership_healthy"])-c.Ejected)
+		return c, true
+	}
+	return HostCount{}, false
 }
 
 // isAdminText reports whether data is what /clusters or /stats print: lines of

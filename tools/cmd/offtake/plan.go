@@ -16,6 +16,7 @@ import (
 type demandFlags struct {
 	rate                     contract.Rate
 	latency, p50, p99        time.Duration
+	degraded                 time.Duration
 	replicas, most, draining int
 	surge, unavailable       capacity.Pods
 	headroom                 float64
@@ -35,6 +36,7 @@ func plan(c *call, args []string) (int, error) {
 	f.DurationVar(&d.latency, "latency", 0, "mean latency to the end of the body")
 	f.DurationVar(&d.p50, "p50", 0, "median latency, instead of -latency")
 	f.DurationVar(&d.p99, "p99", 0, "99th percentile, beside -p50")
+	f.DurationVar(&d.degraded, "degraded", 0, "mean latency that must be survived (default: none)")
 	f.IntVar(&d.replicas, "replicas", 0, "least number of replicas")
 	f.IntVar(&d.most, "max-replicas", 0, "most replicas (default: -replicas)")
 	f.TextVar(&d.surge, "surge", capacity.Pods{}, "maxSurge of a rollout, such as 1 or 25%")
@@ -65,7 +67,7 @@ func plan(c *call, args []string) (int, error) {
 
 func (d demandFlags) demand() capacity.Demand {
 	return capacity.Demand{
-		Rate: float64(d.rate), Latency: d.latency, P50: d.p50, P99: d.p99, Replicas: d.replicas, MaxReplicas: d.most,
+		Rate: float64(d.rate), Latency: d.latency, P50: d.p50, P99: d.p99, Degraded: d.degraded, Replicas: d.replicas, MaxReplicas: d.most,
 		Surge: d.surge, Unavailable: d.unavailable, Draining: d.draining, Headroom: d.headroom, WaitChance: float64(d.waitChance),
 		Limit: d.limit, Streams: d.streams, Deadline: d.deadline,
 	}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// run is one run of the command in a folder; input is its standard input.
+func run(t *testing.T, input string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	c := &call{stdin: strings.NewReader(input), stdout: &out, stderr: &err, now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	code = c.main(args)
+	return code, out.String(), err.String()
+}
+
+const gateway = `service: payment-gateway
+replicas: {min: 6}
+callers: {checkout: {rate: 120/s, deadline: 8s}}
+upstreams:
+  card-processor:
+    target: https://processor.example
+    rate: 120/s
+    latency: 300ms
+    degraded: 1200ms
+    limit: 300
+    idempotent: true
+    client: {maxConns: 50, maxIdle: 50, timeout: 5s}
+`
+
+// folder is a working directory with a contract.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, "offtake.yaml", gateway)
+	return dir
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	folder(t)
+	write(t, "good.yaml", strings.Replace(gateway, "client: {maxConns: 50, maxIdle: 50, timeout: 5s}", "attempts: 1", 1))
+	write(t, "broken.yaml", "kind: Deployment\n a: b\n")
+	for _, c := range []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"no command", nil, exitOK},
+		{"help", []string{"help"}, exitOK},
+		{"a command's help", []string{"check", "-h"}, exitOK},
+		{"an unknown command", []string{"chekc"}, exitBadInput},
+		{"an unknown flag", []string{"plan", "-rat", "1/s"}, exitBadInput},
+		{"a rate without a unit", []string{"plan", "-rate", "120"}, exitBadInput},
+		{"a plan", []string{"plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200", "-headroom", "1.3"}, exitOK},
+		{"an infeasible plan", []string{"plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200"}, exitFindings},
+		{"a plan without numbers", []string{"plan", "-replicas", "6"}, exitBadInput},
+		{"a plan of a missing contract", []string{"plan", "-f", "none.yaml"}, exitBadInput},
+		{"findings", []string{"check"}, exitFindings},
+		{"no findings", []string{"check", "-f", "good.yaml"}, exitOK},
+		{"manifests that do not read", []string{"check", "-f", "good.yaml", "broken.yaml"}, exitBadInput},
+		{"a missing manifest", []string{"check", "none.yaml"}, exitBadInput},
+		{"an unknown format", []string{"check", "-format", "xml"}, exitBadInput},
+		{"an unknown severity", []string{"check", "-fail-on", "fatal"}, exitBadInput},
+		{"a missing baseline", []string{"check", "-baseline", "none.json"}, exitBadInput},
+		{"one side of a diff", []string{"diff", "good.yaml"}, exitBadInput},
+		{"a diff", []string{"diff", "offtake.yaml", "good.yaml"}, exitOK},
+		{"an unknown revision", []string{"diff", "nowhere", "good.yaml"}, exitBadInput},
+		{"a rule", []string{"explain", "c05"}, exitOK},
+		{"an unknown rule", []string{"explain", "Z99"}, exitBadInput},
+		{"all rules", []string{"explain"}, exitOK},
+		{"the schema", []string{"schema"}, exitOK},
+		{"the version", []string{"version"}, exitOK},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, err := run(t, "", c.args...)
+			if code != c.want || code != exitBadInput && out == "" || code == exitBadInput && out == "" && err == "" {
+				t.Errorf("offtake %s = %d, %q, %q, want %d", strings.Join(c.args, " "), code, out, err, c.want)
+			}
+		})
+	}
+}
+
+func TestPlanShowsFormulas(t *testing.T) {
+	_, out, _ := run(t, "", "plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200", "-headroom", "1.3", "-deadline", "5s")
+	for _, want := range []string{"InFlight     33", "1.3 × 120/s × 1.2s / 6 replicas", "limit 200 / 6"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("plan lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestAnInfeasiblePlanSaysWhatWouldDo(t *testing.T) {
+	args := []string{"plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200", "-best"}
+	_, out, _ := run(t, "", args...)
+	for _, want := range []string{"INFEASIBLE", "needs   >= 48", "allows  <= 33", "limit >= 288", "best: 33 places", "165/s"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("plan lacks %q:\n%s", want, out)
+		}
+	}
+	_, out, _ = run(t, "", append(args, "-format", "json")...)
+	var answer struct {
+		Floor, Ceiling int
+		Plan           struct{ InFlight int }
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || answer.Floor != 48 || answer.Ceiling != 33 || answer.Plan.InFlight != 33 {
+		t.Errorf("plan in JSON = %s, %v", out, err)
+	}
+}
+
+func TestDiffSaysWhatCanNotBeCarried(t *testing.T) {
+	folder(t)
+	write(t, "new.yaml", strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1))
+	code, out, _ := run(t, "", "diff", "-fail-on-worse", "offtake.yaml", "new.yaml")
+	for _, want := range []string{"CAPACITY CHANGE", "client.maxConns: 50 -> 10 (capacity)", "58.33% cannot be carried"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("diff lacks %q:\n%s", want, out)
+		}
+	}
+	if code != exitFindings {
+		t.Errorf("diff -fail-on-worse = %d, want %d", code, exitFindings)
+	}
+	_, out, _ = run(t, "", "diff", "-format", "json", "offtake.yaml", "new.yaml")
+	var answer struct {
+		Capacity bool
+		Effects  []struct{ Worse bool }
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || !answer.Capacity || len(answer.Effects) != 1 || !answer.Effects[0].Worse {
+		t.Errorf("diff in JSON = %s, %v", out, err)
+	}
+}
+
+func TestDiffReadsRevisions(t *testing.T) {
+	folder(t)
+	for _, args := range [][]string{
+		{"init", "-q"}, {"config", "user.email", "a@example.org"}, {"config", "user.name", "a"},
+		{"add", "."}, {"commit", "-q", "-m", "one"},
+	} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	write(t, "offtake.yaml", strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1))
+	for _, side := range []string{"HEAD", "HEAD:offtake.yaml"} {
+		_, out, err := run(t, "", "diff", side, "offtake.yaml")
+		if !strings.Contains(out, "50 -> 10") {
+			t.Errorf("diff %s = %q, %q, want the change", side, out, err)
+		}
+	}
+}
+
+func TestInitWritesAContractThatLoadsAndNeverOverwrites(t *testing.T) {
+	t.Chdir(t.TempDir())
+	code, _, err := run(t, "", "init", "-service", "checkout", "-upstream", "ledger", "-target", "http://ledger", "-rate", "120/s", "-limit", "200")
+	if code != exitOK {
+		t.Fatalf("init = %d, %q", code, err)
+	}
+	before, _ := os.ReadFile("offtake.yaml")
+	if code, _, err := run(t, "", "plan"); code != exitOK {
+		t.Errorf("plan of the starter = %d, %q", code, err)
+	}
+	if code, _, err := run(t, "", "init", "-service", "other"); code != exitBadInput || !strings.Contains(err, "never overwritten") {
+		t.Errorf("init over a file = %d, %q, want a refusal", code, err)
+	}
+	if after, _ := os.ReadFile("offtake.yaml"); !bytes.Equal(before, after) {
+		t.Error("init changed a file that was there")
+	}
+	if code, _, err := run(t, "", "init", "-service", "Not A Name", "x.yaml"); code != exitBadInput || !strings.Contains(err, "service") {
+		t.Errorf("init with a bad name = %d, %q, want the mistake", code, err)
+	}
+	if _, err := os.Stat("x.yaml"); err == nil {
+		t.Error("init wrote a contract that does not load")
+	}
+}
+
+func TestBaselineIsWrittenAndThenHides(t *testing.T) {
+	folder(t)
+	if code, _, err := run(t, "", "check", "-write-baseline", "-baseline", "known.json"); code != exitOK || !strings.Contains(err, "wrote") {
+		t.Fatalf("check -write-baseline = %d, %q", code, err)
+	}
+	if code, out, _ := run(t, "", "check", "-baseline", "known.json", "-fail-on", "info"); code != exitOK || !strings.Contains(out, "ignored") {
+		t.Errorf("check -baseline = %d, %q, want nothing new", code, out)
+	}
+}
+
+func TestCheckReadsStandardInput(t *testing.T) {
+	folder(t)
+	input := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: payment-gateway}\nspec: {replicas: 2, selector: {}, template: {spec: {containers: [{name: a}]}}}\n"
+	_, out, _ := run(t, input, "check", "-format", "json", "-")
+	if !strings.Contains(out, `"file": "-"`) || !strings.Contains(out, "K05") {
+		t.Errorf("check - = %s, want a finding in standard input", out)
+	}
+}
+
+// TestDocumentedExamplesRun tries the commands of the Action and the hook in docs.
+func TestDocumentedExamplesRun(t *testing.T) {
+	docs, err := filepath.Abs("../../../docs/check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder(t)
+	if err := os.Mkdir("deploy", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for line := range strings.Lines(string(text)) {
+		_, command, ok := strings.Cut(line, "offtake check ")
+		if !ok || !strings.Contains(line, "run:") && !strings.Contains(line, "entry:") {
+			continue
+		}
+		command, _, _ = strings.Cut(command, " >")
+		tried++
+		if code, _, err := run(t, "", append([]string{"check"}, strings.Fields(command)...)...); code == exitBadInput {
+			t.Errorf("offtake check %s = %d, %q", command, code, err)
+		}
+	}
+	if tried < 3 {
+		t.Errorf("%d documented commands tried, want at least 3", tried)
+	}
+}
