@@ -47,7 +47,7 @@ func ruleList() string {
 
 // run applies all rules that are on to one package.
 func run(ap *analysis.Pass, o *Options) error {
-	if o.Skip || !relevant(ap.Pkg, o) {
+	if o.Skip || !relevant(ap.Pkg, o) && !hasDirective(ap.Files) {
 		return nil
 	}
 	p := newPass(ap, o)

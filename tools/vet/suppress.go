@@ -65,6 +65,21 @@ func (p *pass) readSuppressions() {
 	}
 }
 
+// hasDirective reports whether a package that no rule could speak about has
+// comments that some rule was once told to heed.
+func hasDirective(files []*ast.File) bool {
+	for _, f := range files {
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "//offtake:") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // directive returns what follows the prefix in a comment that starts with it.
 func directive(c *ast.Comment, prefix string) (string, bool) {
 	rest, ok := strings.CutPrefix(c.Text, prefix)
