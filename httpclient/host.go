@@ -56,9 +56,26 @@ func (h *host) acquire(ctx context.Context) (c *shared, waited bool, err error) 
 	}
 }
 
-// pick reserves a stream on the connection with the fewest. Nobody may pass those
-// that wait: w is the caller's place among them.
+// pick reserves a stream. Nobody may pass those that wait: w is the caller's
+// place among them.
 func (h *host) pick(w *streamWaiter) *shared {
+	most := h.streams.core.plan.Load().Streams
+	for {
+		c := h.freest(w)
+		switch {
+		case c == nil:
+			return nil
+		case c.take(most):
+			return c
+		case !c.leaving.Load():
+			return nil
+		}
+	}
+}
+
+// freest is the connection with the fewest streams in flight. Those that are no
+// longer fit for use are retired on the way.
+func (h *host) freest(w *streamWaiter) *shared {
 	h.mu.Lock()
 	conns, passes := h.conns, len(h.waiting) > 0 && h.waiting[0] != w
 	h.mu.Unlock()
@@ -74,10 +91,7 @@ func (h *host) pick(w *streamWaiter) *shared {
 			best = c
 		}
 	}
-	if best != nil && best.take(h.streams.core.plan.Load().Streams) {
-		return best
-	}
-	return nil
+	return best
 }
 
 func (h *host) join(w *streamWaiter) error {

@@ -3,6 +3,7 @@ package httpclient
 import (
 	"errors"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,8 +15,11 @@ type shared struct {
 	host    *host
 	settled time.Time // when the upstream's settings are taken to be there
 	used    atomic.Bool
+	leaving atomic.Bool // the upstream has sent GOAWAY
 	retired atomic.Bool
 	limit   atomic.Int64 // on concurrent streams, as a response has proved it; 0 before
+
+	taking sync.Mutex
 }
 
 // unsettled is the limit on streams that net/http assumes until the upstream has
@@ -35,21 +39,43 @@ func (c *shared) known() bool {
 // take reserves a stream, if there is one for this client. Before the upstream
 // has stated its limit there is one only: with as many reserved beyond the limit
 // as it allows, net/http lets none of them through (golang.org/issue/70809).
+//
+// It also finds out about GOAWAY, which a ClientConn does not tell from streams
+// that are all taken. While nobody else reserves one, fewer can only become in
+// flight; so to be refused below the limit means that. But a stream that is reset
+// is counted twice for an instant, and so it must happen more than once.
 func (c *shared) take(most int) bool {
+	c.taking.Lock()
+	defer c.taking.Unlock()
 	if !c.known() {
 		most = 1
 	}
-	if c.InFlight() >= most || c.Reserve() != nil {
-		return false
+	for range 3 {
+		n := c.InFlight()
+		if n >= most {
+			return false
+		}
+		if c.Reserve() == nil {
+			c.used.Store(true)
+			return true
+		}
+		if int64(n) >= c.limit.Load() {
+			return false
+		}
 	}
-	c.used.Store(true)
-	return true
+	c.leaving.Store(true)
+	return false
 }
 
-// learn takes note of the limit, at a response.
+// learn takes note of the limit, at a response. The numbers are not of one
+// instant; but nobody reserves meanwhile, so that what comes out is the limit or
+// less, and the most of all that was seen is the limit.
 func (c *shared) learn() {
-	if room := c.Available(); room > 0 {
-		c.limit.Store(int64(room + c.InFlight()))
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	n, room := c.InFlight(), c.Available()
+	if limit := int64(room + min(n, c.InFlight())); room > 0 && limit > c.limit.Load() {
+		c.limit.Store(limit)
 	}
 }
 
@@ -57,20 +83,8 @@ func (c *shared) learn() {
 // for one, or a client whose connections age faster than they open would never
 // send any.
 func (c *shared) fit(now time.Time) bool {
-	return c.Err() == nil && !(c.used.Load() && c.raw.old(now)) && !c.raw.suspected.Load() && !c.leaving()
-}
-
-// leaving says whether the upstream has sent GOAWAY. ClientConn does not tell
-// that from a connection whose streams are all taken; but then as many must be
-// in flight as it has. The two numbers are not read at one instant, so that a
-// single look may be wrong, and costs a connection that had done nothing bad.
-func (c *shared) leaving() bool {
-	for range 3 {
-		if c.Available() > 0 || int64(c.InFlight()) >= c.limit.Load() {
-			return false
-		}
-	}
-	return true
+	old := c.used.Load() && c.raw.old(now)
+	return c.Err() == nil && !old && !c.raw.suspected.Load() && !c.leaving.Load()
 }
 
 // retire keeps new requests off the connection, makes room for its successor,
