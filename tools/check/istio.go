@@ -38,6 +38,9 @@ func (w *World) istioPolicy(o *manifest.Object) *Policy {
 		}
 	}
 	for _, config := range w.meshConfigs() {
+		if minor, ok := minorOf(w.Version); ok && minor < 31 {
+			break // defaultTrafficPolicy came with 1.31
+		}
 		defaults := config.GetDefaultTrafficPolicy()
 		if outlier == nil {
 			outlier = defaults.GetOutlierDetection()

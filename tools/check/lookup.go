@@ -41,8 +41,9 @@ func (w *World) policyFor(host string) *Policy {
 	return found
 }
 
-// routeFor finds what a proxy does with a call to a service.
-func (w *World) routeFor(host string) *Route {
+// routeFor finds what a proxy does with a call to a service. A gRPC service config
+// names no host: it is the program's own, for what it calls by gRPC.
+func (w *World) routeFor(host string, grpc bool) *Route {
 	var found *Route
 	for _, o := range w.Manifest.Objects {
 		var r *Route
@@ -64,7 +65,9 @@ func (w *World) routeFor(host string) *Route {
 				r = gatewayRoute(o, v)
 			}
 		case *manifest.ServiceConfig:
-			r = grpcRoute(o, v)
+			if grpc {
+				r = grpcRoute(o, v)
+			}
 		}
 		if r != nil && running {
 			return r

@@ -133,11 +133,12 @@ func (w *World) panicPolicy(p *Policy) PanicPolicy {
 	return PanicPolicy{Outlier: p.Detector != nil, MinHealth: p.MinHealth, Explicit: explicit, Distribution: w.Mesh.Distribution}
 }
 
-// eras are those in which a policy may be interpreted.
+// eras are those in which a policy may be interpreted. The version is the control
+// plane's, also where the policy comes from a dump of one of its proxies.
 func (w *World) eras(p *Policy) []Era {
-	plane := p.Plane
+	plane := w.Plane
 	if plane == "" {
-		plane = w.Plane
+		plane = p.Plane
 	}
 	eras := erasOf(plane, w.Version)
 	if d := p.Detector; d != nil && d.AlwaysOne {
