@@ -18,6 +18,11 @@ type drainRate struct {
 const (
 	drainTrust  = 8  // hand-overs before an estimate may refuse anybody
 	drainMemory = 64 // hand-overs after which the older half is forgotten
+
+	// No estimate is longer: it is the longest time that a capacity.Plan can state,
+	// and where nothing has moved for days, a long queue times the gap does not fit
+	// into a time.Duration.
+	longestEstimate = time.Hour
 )
 
 func (d *drainRate) begin(now time.Time) { *d = drainRate{last: now} }
@@ -42,5 +47,6 @@ func (d *drainRate) expect(n int, now time.Time) (wait time.Duration, known bool
 	}
 	mean := float64(d.span) / float64(d.count)
 	withGap := float64(d.span+now.Sub(d.last)) / float64(d.count+1)
-	return time.Duration(float64(n) * max(mean, withGap)), d.count >= drainTrust
+	estimate := min(float64(n)*max(mean, withGap), float64(longestEstimate))
+	return time.Duration(estimate), d.count >= drainTrust
 }

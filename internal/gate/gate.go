@@ -73,7 +73,8 @@ func (g *Gate) Enter(ctx context.Context) (time.Duration, error) {
 }
 
 // EnterBy is [Gate.Enter] for a call that has a deadline of its own beside that
-// of ctx; the zero time is none. To be out of time is a refusal for [Waited].
+// of ctx; the zero time is none. To be out of time in the queue is a refusal for
+// [Waited]; where a place is free, nobody looks at the clock.
 func (g *Gate) EnterBy(ctx context.Context, until time.Time) (time.Duration, error) {
 	select {
 	case <-ctx.Done():
@@ -196,6 +197,10 @@ func (g *Gate) wait(ctx context.Context, start time.Time, longest time.Duration)
 	}
 	w.timer.Stop()
 	g.waiters.Put(w)
+	if err == nil && ctx.Err() != nil { // between the grant and this line
+		err = context.Cause(ctx)
+		g.unused()
+	}
 	return time.Since(start), err
 }
 
@@ -209,10 +214,21 @@ func (g *Gate) cancel(w *waiter) {
 		g.queue.remove(w)
 		g.settleLocked()
 	case w.taken() == nil:
-		g.inFlight--
-		g.counts.Entered--
-		g.grantLocked()
+		g.unusedLocked()
 	}
+}
+
+// unused takes back a place that its caller did not live to use.
+func (g *Gate) unused() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unusedLocked()
+}
+
+func (g *Gate) unusedLocked() {
+	g.inFlight--
+	g.counts.Entered--
+	g.grantLocked()
 }
 
 // expire refuses w, whose longest wait is over, unless it was served in the same

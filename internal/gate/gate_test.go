@@ -163,6 +163,45 @@ func TestAPlaceGrantedToACancelledCallerGoesToTheNext(t *testing.T) {
 	}
 }
 
+// left is a context that ends just when its waiter has been woken by a place: Err
+// says so, and Done comes too late.
+type left struct{ context.Context }
+
+func (left) Done() <-chan struct{} { return make(chan struct{}) }
+func (left) Err() error            { return context.Canceled }
+
+func TestAPlaceIsNeverHandedToTheDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Places: 1, Queue: 2, Wait: time.Minute})
+		enter(t, g)
+		dead := make(chan error, 1)
+		go func() {
+			_, err := g.Enter(left{t.Context()})
+			dead <- err
+		}()
+		synctest.Wait()
+		go enter(t, g)
+		synctest.Wait()
+		g.Leave()
+		if err := <-dead; err != context.Canceled {
+			t.Errorf("Enter of who left = %v, want %v", err, context.Canceled)
+		}
+		synctest.Wait()
+		wantInside(t, g, 1, 0)
+		if got := g.Snapshot().Entered; got != 2 {
+			t.Errorf("Entered = %d, want 2", got)
+		}
+	})
+}
+
+func TestAnEstimateForALongQueueIsBounded(t *testing.T) {
+	d := drainRate{span: time.Hour, count: drainTrust}
+	wait, known := d.expect(1_000_000, d.last.Add(100*24*time.Hour))
+	if wait != longestEstimate || !known {
+		t.Errorf("expect(1000000) after 100 days = %v, %v, want %v, true", wait, known, longestEstimate)
+	}
+}
+
 func TestRefusesEarlyWhoCouldNotBeServedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Limits{Places: 1, Queue: 100, Wait: time.Minute})
