@@ -114,7 +114,7 @@ func (f *follower) take(ctx context.Context, a answer) {
 	f.asking = false
 	f.leases.note(ctx, a.members, a.err)
 	if a.err == nil {
-		f.member.take(time.Now(), a.sent, a.reply)
+		f.member.take(a.sent, a.reply)
 	}
 }
 

@@ -61,16 +61,11 @@ func (m *member) want(use *fleet.Use) int {
 	return min((above+block-1)/block*block, m.pool)
 }
 
-// take reads the reply to a request that was sent at sent. One that comes too late
-// to be of use is forgotten: the next request says what is really held.
-func (m *member) take(now, sent time.Time, r reply) {
-	until := sent.Add(m.lease - m.lease/marginPart - m.hold)
-	if !now.Before(until) {
-		return
-	}
-	m.until = until
-	m.held = r.places
-	m.target = r.target
+// take reads the reply to a request that was sent at sent. The share counts from
+// then, so that one which comes late has less of it left, or none.
+func (m *member) take(sent time.Time, r reply) {
+	m.until = sent.Add(m.lease - m.lease/marginPart - m.hold)
+	m.held, m.target = r.places, r.target
 }
 
 // lapse drops the share when its time is over.
