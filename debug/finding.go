@@ -73,6 +73,7 @@ func judgeUpstream(u Upstream, w window) findings {
 	f.slowness(u, w)
 	f.refusals(w)
 	f.retries(u, w)
+	f.upstreamBusy(w)
 	if n := sum(w.dials); n >= 10 && float64(n) > churning*float64(w.attempts) {
 		f.say(warn, "reconnecting", "%s for %s", count(n, "dial"), count(w.attempts, "attempt"))
 	}
@@ -233,8 +234,13 @@ func (f *findings) retries(u Upstream, w window) {
 	if u.RetryBalance < 1 {
 		f.explain(list(w.retries), warn, "out of retries", "%s in the %s, and the budget allows no more", count(n, "retry", "retries"), w.span())
 	}
-	if busy := w.retries["busy"]; busy > 0 {
-		f.say(warn, "upstream busy", "it said so of %s that were sent again", count(busy, "call"))
+}
+
+// upstreamBusy speaks of the other side's own refusals. Over HTTP they are among
+// 4xx, and only those that were sent again can be told apart.
+func (f *findings) upstreamBusy(w window) {
+	if n := sum(only(w.outcomes, saidBusy)) + w.retries["busy"] + w.retries["proxy_busy"]; n > 0 {
+		f.say(warn, "upstream busy", "it said so %s in the %s", count(n, "time"), w.span())
 	}
 }
 

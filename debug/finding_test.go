@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
 // quiet is an upstream of which there is nothing to say.
@@ -90,7 +92,16 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 			findings{
 				{bad, "amplifying", "1.4 attempts for each call", ""},
 				{warn, "out of retries", "400 retries in the last minute, and the budget allows no more", "390 status, 10 busy"},
-				{warn, "upstream busy", "it said so of 10 calls that were sent again", ""},
+				{warn, "upstream busy", "it said so 10 times in the last minute", ""},
+			},
+		},
+		"gRPC": {
+			func(_ *Upstream, w *window) {
+				w.outcomes = map[string]uint64{"OK": 900, "NOT_FOUND": 50, "UNAVAILABLE": 40, "RESOURCE_EXHAUSTED": 10}
+			},
+			findings{
+				{warn, "broken", "40 of 1000 calls failed in the last minute", "40 UNAVAILABLE"},
+				{warn, "upstream busy", "it said so 10 times in the last minute", ""},
 			},
 		},
 		"churn and leaks": {
@@ -113,6 +124,16 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 		c.change(&u, &w)
 		if got := judgeUpstream(u, w); !slices.Equal(got, c.want) {
 			t.Errorf("%s: judgeUpstream() =\n%q, want\n%q", name, got, c.want)
+		}
+	}
+}
+
+// The page and the metrics must agree on what is a failure.
+func TestFailuresAreThoseOfTheMetrics(t *testing.T) {
+	for o := range telemetry.Outcomes {
+		counted := slices.Contains(failures, o.String()) || o == telemetry.Timeout
+		if counted != o.Failed() {
+			t.Errorf("%v counts as a failure: %v, want %v", o, counted, o.Failed())
 		}
 	}
 }

@@ -68,8 +68,12 @@ func less(now, old uint64) uint64 {
 // The outcomes by whose fault they are. What is in neither list is a response
 // that its caller has to deal with, or a caller that left.
 var (
-	failures = []string{"5xx", "connect", "tls", "dns", "reset", "body", "protocol"}
+	failures = []string{
+		"5xx", "connect", "tls", "dns", "reset", "body", "protocol",
+		"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", // of gRPC
+	}
 	refusals = []string{"busy", "closed"}
+	saidBusy = []string{"RESOURCE_EXHAUSTED", "proxy_busy"} // by the other side
 )
 
 func (w window) calls() uint64    { return sum(w.outcomes) }
