@@ -11,6 +11,7 @@ import (
 
 	"github.com/offtake-go/offtake/capacity/contract"
 	"github.com/offtake-go/offtake/tools/check/change"
+	"github.com/offtake-go/offtake/tools/simreport"
 )
 
 func diff(c *call, args []string) (int, error) {
@@ -18,6 +19,7 @@ func diff(c *call, args []string) (int, error) {
 	file := f.String("f", "offtake.yaml", "the contract, where OLD and NEW are git revisions")
 	environment := f.String("env", "", "the environment of the contract")
 	format := f.String("format", "text", "text, json or markdown")
+	simulated := f.Bool("simulate", false, "simulate both sides too, at the peak and with the degraded latency")
 	failOnWorse := f.Bool("fail-on-worse", false, "exit with 1 if less can be carried than before")
 	ends, err := c.parse(f, args)
 	if err != nil {
@@ -39,6 +41,12 @@ func diff(c *call, args []string) (int, error) {
 	d := change.Compare(sides[0], sides[1])
 	if err := c.printDiff(d, *format); err != nil {
 		return exitBadInput, err
+	}
+	if *simulated && *format != "json" {
+		fmt.Fprintln(c.stdout)
+		if err := simreport.Diff(c.ctx, sides[0], sides[1], c.stdout); err != nil {
+			return exitBadInput, err
+		}
 	}
 	if *failOnWorse && worse(d) {
 		return exitFindings, nil

@@ -4,6 +4,8 @@
 //	offtake plan      derive sizes from flags or a contract, beside their formulas
 //	offtake check     compare a contract with the manifests that really run
 //	offtake diff      say what a change of a contract does to its capacity
+//	offtake simulate  run what happens to a service, in virtual time
+//	offtake vet       find the calls in Go code that nothing bounds
 //	offtake explain   say what a rule of the check means
 //	offtake init      write a commented contract to start from
 //	offtake schema    print the JSON Schema of the contract
@@ -14,13 +16,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"slices"
+	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"github.com/offtake-go/offtake/tools/vet/driver"
 )
 
 // Exit codes.
@@ -32,6 +40,8 @@ const (
 
 // A call is one run of the command: what a process has around it.
 type call struct {
+	// ctx ends when the user has had enough.
+	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
@@ -52,6 +62,8 @@ func commands() []command {
 		{"plan", "[flags] [UPSTREAM...]", "derive sizes from flags or a contract, beside their formulas", plan},
 		{"check", "[flags] [FILE|DIR|-]...", "compare a contract with the manifests that really run", runCheck},
 		{"diff", "[flags] OLD NEW", "say what a change of a contract does to its capacity", diff},
+		{"simulate", "[flags] SCENARIO", "run what happens to a service, in virtual time", simulate},
+		{"vet", "[flags] PACKAGE...", "find the calls in Go code that nothing bounds", vet},
 		{"explain", "[RULE]", "say what a rule of the check means", explain},
 		{"init", "[flags] [FILE]", "write a commented contract to start from", initialize},
 		{"schema", "", "print the JSON Schema of the contract", schema},
@@ -60,8 +72,24 @@ func commands() []command {
 }
 
 func main() {
-	c := &call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, colour: isTerminal(os.Stdout), now: time.Now()}
-	os.Exit(c.main(os.Args[1:]))
+	os.Exit(run(os.Args[1:]))
+}
+
+// run is main with its deferred calls.
+func run(args []string) int {
+	// The go command runs this program for each package when offtake vet has made
+	// it its tool.
+	if len(args) > 0 && !isCommand(args[0]) && driver.Called(args) {
+		driver.Unit(args)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	c := &call{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, colour: isTerminal(os.Stdout), now: time.Now()}
+	return c.main(args)
+}
+
+func isCommand(name string) bool {
+	return slices.ContainsFunc(commands(), func(cmd command) bool { return cmd.name == name })
 }
 
 func (c *call) main(args []string) int {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// run is one run of the command in a folder; input is its standard input.
-func run(t *testing.T, input string, args ...string) (code int, stdout, stderr string) {
+// offtake is one run of the command in a folder; input is its standard input.
+func offtake(t *testing.T, input string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	c := &call{stdin: strings.NewReader(input), stdout: &out, stderr: &err, now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c := &call{ctx: t.Context(), stdin: strings.NewReader(input), stdout: &out, stderr: &err, now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
 	code = c.main(args)
 	return code, out.String(), err.String()
 }
@@ -82,12 +82,15 @@ func TestExitCodes(t *testing.T) {
 		{"a rule", []string{"explain", "c05"}, exitOK},
 		{"an unknown rule", []string{"explain", "Z99"}, exitBadInput},
 		{"all rules", []string{"explain"}, exitOK},
+		{"a simulation's help", []string{"simulate", "-h"}, exitOK},
+		{"a simulation of nothing", []string{"simulate"}, exitBadInput},
+		{"a vet's help", []string{"vet", "-h"}, exitOK},
 		{"the schema", []string{"schema"}, exitOK},
 		{"the version", []string{"version"}, exitOK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, out, err := run(t, "", c.args...)
-			if code != c.want || code != exitBadInput && out == "" || code == exitBadInput && out == "" && err == "" {
+			code, out, err := offtake(t, "", c.args...)
+			if code != c.want || out+err == "" {
 				t.Errorf("offtake %s = %d, %q, %q, want %d", strings.Join(c.args, " "), code, out, err, c.want)
 			}
 		})
@@ -95,7 +98,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestPlanShowsFormulas(t *testing.T) {
-	_, out, _ := run(t, "", "plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200", "-headroom", "1.3", "-deadline", "5s")
+	_, out, _ := offtake(t, "", "plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200", "-headroom", "1.3", "-deadline", "5s")
 	for _, want := range []string{"InFlight     33", "1.3 × 120/s × 1.2s / 6 replicas", "limit 200 / 6"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("plan lacks %q:\n%s", want, out)
@@ -105,13 +108,13 @@ func TestPlanShowsFormulas(t *testing.T) {
 
 func TestAnInfeasiblePlanSaysWhatWouldDo(t *testing.T) {
 	args := []string{"plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200", "-best"}
-	_, out, _ := run(t, "", args...)
+	_, out, _ := offtake(t, "", args...)
 	for _, want := range []string{"INFEASIBLE", "needs   >= 48", "allows  <= 33", "limit >= 288", "best: 33 places", "165/s"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("plan lacks %q:\n%s", want, out)
 		}
 	}
-	_, out, _ = run(t, "", append(args, "-format", "json")...)
+	_, out, _ = offtake(t, "", append(args, "-format", "json")...)
 	var answer struct {
 		Floor, Ceiling int
 		Plan           struct{ InFlight int }
@@ -124,7 +127,7 @@ func TestAnInfeasiblePlanSaysWhatWouldDo(t *testing.T) {
 func TestDiffSaysWhatCanNotBeCarried(t *testing.T) {
 	folder(t)
 	write(t, "new.yaml", strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1))
-	code, out, _ := run(t, "", "diff", "-fail-on-worse", "offtake.yaml", "new.yaml")
+	code, out, _ := offtake(t, "", "diff", "-fail-on-worse", "offtake.yaml", "new.yaml")
 	for _, want := range []string{"CAPACITY CHANGE", "client.maxConns: 50 -> 10 (capacity)", "58.33% cannot be carried"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("diff lacks %q:\n%s", want, out)
@@ -133,7 +136,7 @@ func TestDiffSaysWhatCanNotBeCarried(t *testing.T) {
 	if code != exitFindings {
 		t.Errorf("diff -fail-on-worse = %d, want %d", code, exitFindings)
 	}
-	_, out, _ = run(t, "", "diff", "-format", "json", "offtake.yaml", "new.yaml")
+	_, out, _ = offtake(t, "", "diff", "-format", "json", "offtake.yaml", "new.yaml")
 	var answer struct {
 		Capacity bool
 		Effects  []struct{ Worse bool }
@@ -155,30 +158,57 @@ func TestDiffReadsRevisions(t *testing.T) {
 	}
 	write(t, "offtake.yaml", strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1))
 	for _, side := range []string{"HEAD", "HEAD:offtake.yaml"} {
-		_, out, err := run(t, "", "diff", side, "offtake.yaml")
+		_, out, err := offtake(t, "", "diff", side, "offtake.yaml")
 		if !strings.Contains(out, "50 -> 10") {
 			t.Errorf("diff %s = %q, %q, want the change", side, out, err)
 		}
 	}
 }
 
+func TestDiffSimulates(t *testing.T) {
+	folder(t)
+	write(t, "new.yaml", strings.Replace(gateway, "timeout: 5s", "timeout: 5s}\n    attempts: 1\n    canary: {rate: 1/s, latency: 1s, inFlight: 1", 1))
+	code, out, err := offtake(t, "", "diff", "-simulate", "offtake.yaml", "new.yaml")
+	if code != exitOK || !strings.Contains(out, "card-processor") {
+		t.Errorf("diff -simulate = %d, %q, %q", code, out, err)
+	}
+}
+
+// TestVetRunsAsTheGoCommandsTool builds the command, since go vet runs it again for
+// each package.
+func TestVetRunsAsTheGoCommandsTool(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "offtake")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	t.Chdir(t.TempDir())
+	write(t, "go.mod", "module example.org/raw\n\ngo 1.26\n")
+	write(t, "main.go", "package main\n\nimport \"net/http\"\n\nfunc main() { http.Get(\"http://upstream.example\") }\n")
+	cmd := exec.Command(binary, "vet", "./...")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "main.go:5") {
+		t.Errorf("offtake vet = %v, %s, want a finding in line 5", err, out)
+	}
+}
+
 func TestInitWritesAContractThatLoadsAndNeverOverwrites(t *testing.T) {
 	t.Chdir(t.TempDir())
-	code, _, err := run(t, "", "init", "-service", "checkout", "-upstream", "ledger", "-target", "http://ledger", "-rate", "120/s", "-limit", "200")
+	code, _, err := offtake(t, "", "init", "-service", "checkout", "-upstream", "ledger", "-target", "http://ledger", "-rate", "120/s", "-limit", "200")
 	if code != exitOK {
 		t.Fatalf("init = %d, %q", code, err)
 	}
 	before, _ := os.ReadFile("offtake.yaml")
-	if code, _, err := run(t, "", "plan"); code != exitOK {
+	if code, _, err := offtake(t, "", "plan"); code != exitOK {
 		t.Errorf("plan of the starter = %d, %q", code, err)
 	}
-	if code, _, err := run(t, "", "init", "-service", "other"); code != exitBadInput || !strings.Contains(err, "never overwritten") {
+	if code, _, err := offtake(t, "", "init", "-service", "other"); code != exitBadInput || !strings.Contains(err, "never overwritten") {
 		t.Errorf("init over a file = %d, %q, want a refusal", code, err)
 	}
 	if after, _ := os.ReadFile("offtake.yaml"); !bytes.Equal(before, after) {
 		t.Error("init changed a file that was there")
 	}
-	if code, _, err := run(t, "", "init", "-service", "Not A Name", "x.yaml"); code != exitBadInput || !strings.Contains(err, "service") {
+	if code, _, err := offtake(t, "", "init", "-service", "Not A Name", "x.yaml"); code != exitBadInput || !strings.Contains(err, "service") {
 		t.Errorf("init with a bad name = %d, %q, want the mistake", code, err)
 	}
 	if _, err := os.Stat("x.yaml"); err == nil {
@@ -188,10 +218,10 @@ func TestInitWritesAContractThatLoadsAndNeverOverwrites(t *testing.T) {
 
 func TestBaselineIsWrittenAndThenHides(t *testing.T) {
 	folder(t)
-	if code, _, err := run(t, "", "check", "-write-baseline", "-baseline", "known.json"); code != exitOK || !strings.Contains(err, "wrote") {
+	if code, _, err := offtake(t, "", "check", "-write-baseline", "-baseline", "known.json"); code != exitOK || !strings.Contains(err, "wrote") {
 		t.Fatalf("check -write-baseline = %d, %q", code, err)
 	}
-	if code, out, _ := run(t, "", "check", "-baseline", "known.json", "-fail-on", "info"); code != exitOK || !strings.Contains(out, "ignored") {
+	if code, out, _ := offtake(t, "", "check", "-baseline", "known.json", "-fail-on", "info"); code != exitOK || !strings.Contains(out, "ignored") {
 		t.Errorf("check -baseline = %d, %q, want nothing new", code, out)
 	}
 }
@@ -199,7 +229,7 @@ func TestBaselineIsWrittenAndThenHides(t *testing.T) {
 func TestCheckReadsStandardInput(t *testing.T) {
 	folder(t)
 	input := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: payment-gateway}\nspec: {replicas: 2, selector: {}, template: {spec: {containers: [{name: a}]}}}\n"
-	_, out, _ := run(t, input, "check", "-format", "json", "-")
+	_, out, _ := offtake(t, input, "check", "-format", "json", "-")
 	if !strings.Contains(out, `"file": "-"`) || !strings.Contains(out, "K05") {
 		t.Errorf("check - = %s, want a finding in standard input", out)
 	}
@@ -227,7 +257,7 @@ func TestDocumentedExamplesRun(t *testing.T) {
 		}
 		command, _, _ = strings.Cut(command, " >")
 		tried++
-		if code, _, err := run(t, "", append([]string{"check"}, strings.Fields(command)...)...); code == exitBadInput {
+		if code, _, err := offtake(t, "", append([]string{"check"}, strings.Fields(command)...)...); code == exitBadInput {
 			t.Errorf("offtake check %s = %d, %q", command, code, err)
 		}
 	}
