@@ -46,7 +46,7 @@ func (c *core) invoke(ctx context.Context, pinned *link, method string, args, re
 	l.ctx, l.span = c.tracer.Start(ctx, spanName(method))
 	waited, err := c.enter(l.ctx, l.deadline)
 	if err != nil {
-		return l.settle(waited, err)
+		return l.settle(time.Now(), waited, err)
 	}
 	l.ctx = c.inject(l.ctx)
 	return l.run(waited)
@@ -78,27 +78,27 @@ func (l *call) run(waited time.Duration) error {
 	for {
 		l.attempts++
 		a := &attempt{core: l.core, pinned: l.pinned}
-		err := l.send(a, waited)
+		ended, err := l.send(a, waited)
 		if err == nil {
-			return l.settle(waited, nil)
+			return l.settle(ended, waited, nil)
 		}
-		pause, again := l.again(a, err)
+		pause, again := l.again(a, ended, err)
 		if !again {
-			return l.settle(waited, err)
+			return l.settle(ended, waited, err)
 		}
 		l.earlier = err
 		if err := l.sleep(pause); err != nil {
-			return l.settle(waited, err)
+			return l.settle(time.Now(), waited, err)
 		}
 		if waited, err = l.core.enter(l.ctx, l.deadline); err != nil {
-			return l.settle(waited, err)
+			return l.settle(time.Now(), waited, err)
 		}
 	}
 }
 
 // send sends one attempt, which has its place, and gives the place back, also if
-// something panics.
-func (l *call) send(a *attempt, waited time.Duration) error {
+// something panics. It returns when the attempt ended.
+func (l *call) send(a *attempt, waited time.Duration) (time.Time, error) {
 	c := l.core
 	defer c.gate.Leave()
 	a.entered = l.start.Add(waited)
@@ -121,8 +121,9 @@ func (l *call) send(a *attempt, waited time.Duration) error {
 	if err != nil {
 		err = a.explain(l.ctx, err)
 	}
-	a.record(time.Now(), err)
-	return err
+	now := time.Now() // one for all that is recorded: reading a clock is most of what recording costs
+	a.record(now, err)
+	return now, err
 }
 
 // bound gives the attempt its context: the caller's, or one that ends sooner.
@@ -201,16 +202,16 @@ func (c *core) queued(ctx context.Context, waited time.Duration) {
 
 // settle records the call and returns what the caller is to see. Waited is in vain
 // if there was no attempt.
-func (l *call) settle(waited time.Duration, err error) error {
+func (l *call) settle(now time.Time, waited time.Duration, err error) error {
 	if err != nil && l.attempts == 0 && waited > 0 {
 		l.core.queued(l.ctx, waited)
 	}
 	if err != nil && l.earlier != nil {
 		err = &RetryError{Attempts: l.attempts, Err: err, Earlier: l.earlier}
 	}
-	o := outcomeOf(err)
-	l.core.telemetry.Call(l.ctx, telemetry.Unary, 0, o, time.Since(l.start))
-	l.core.rpc.Call(l.ctx, ownName(l.method, l.options), o, time.Since(l.start))
+	o, took := outcomeOf(err), now.Sub(l.start)
+	l.core.telemetry.Call(l.ctx, telemetry.Unary, 0, o, took)
+	l.core.rpc.Call(l.ctx, ownName(l.method, l.options), o, took)
 	if l.span != nil {
 		l.core.endSpan(l.span, l.method, o, waited, l.attempts)
 	}

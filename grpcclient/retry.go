@@ -17,7 +17,7 @@ import (
 //
 // There is no hedging: it doubles the load of the calls that are slow because of
 // load.
-func (l *call) again(a *attempt, err error) (time.Duration, bool) {
+func (l *call) again(a *attempt, now time.Time, err error) (time.Duration, bool) {
 	if l.attempts >= l.sizes.plan.Attempts || incoming.Attempt(l.ctx) > 1 {
 		return 0, false
 	}
@@ -28,7 +28,6 @@ func (l *call) again(a *attempt, err error) (time.Duration, bool) {
 		return 0, false
 	}
 	pause := max(backoff.Request.Pause(l.attempts), told)
-	now := time.Now()
 	next := now.Add(pause + l.leastUseful(now))
 	if next.After(l.deadline) {
 		return 0, false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -22,39 +23,41 @@ type target struct {
 // defaultScheme is what grpc.NewClient takes a target without a scheme for.
 const defaultScheme = "dns"
 
+const example = "dns:///orders.example:443"
+
 // defaultPort is what the resolver for DNS adds.
-const defaultPort = 443
+const defaultPort = "443"
 
 // parseTarget reads a target. A scheme that nobody resolves is a mistake: grpc-go
 // takes it for a host name, and every call fails.
 func parseTarget(raw string, further []resolver.Builder) (target, error) {
-	t := target{raw: raw, scheme: defaultScheme}
-	endpoint := raw
-	if u, err := url.Parse(raw); err == nil && u.Scheme != "" && (known(u.Scheme, further) || strings.Contains(raw, "://")) {
-		t.scheme = u.Scheme
-		endpoint = strings.TrimPrefix(resolver.Target{URL: *u}.Endpoint(), "/")
-		if strings.HasPrefix(t.scheme, "unix") {
-			endpoint = "/" + endpoint
+	u, err := url.Parse(raw)
+	if err != nil || !known(u.Scheme, further) && !strings.Contains(raw, "://") {
+		if u, err = url.Parse(defaultScheme + ":///" + raw); err != nil {
+			return target{}, fmt.Errorf("target: %w; %q would do", err, example)
 		}
 	}
+	t := target{raw: raw, scheme: u.Scheme}
+	endpoint := resolver.Target{URL: *u}.Endpoint()
 	if !known(t.scheme, further) {
-		return t, fmt.Errorf("target: %q has the scheme %q, which nothing resolves; %q would do%s", raw, t.scheme, "dns:///"+endpoint, whereIs(t.scheme))
+		return t, fmt.Errorf("target: %q has the scheme %q, which nothing resolves; %q would do%s", raw, t.scheme, "dns:///"+u.Host+u.Path, whereIs(t.scheme))
 	}
 	if strings.Trim(endpoint, "/") == "" {
-		return t, fmt.Errorf("target: %q names no upstream; %q would do", raw, "dns:///orders.example:443")
+		return t, fmt.Errorf("target: %q names no upstream; %q would do", raw, example)
 	}
 	if t.scheme != defaultScheme && t.scheme != "passthrough" {
 		t.host = endpoint
+		if strings.HasPrefix(u.Path, "/") && t.scheme == "unix" {
+			t.host = u.Path
+		}
 		if host, port, err := net.SplitHostPort(endpoint); err == nil {
 			t.host = host
 			t.port, _ = strconv.Atoi(port)
 		}
 		return t, nil
 	}
-	var err error
-	t.host, t.port, err = splitEndpoint(endpoint)
-	if err != nil {
-		return t, fmt.Errorf("target: %q: %w; %q would do", raw, err, "dns:///orders.example:443")
+	if t.host, t.port, err = splitEndpoint(endpoint); err != nil {
+		return t, fmt.Errorf("target: %q: %w; %q would do", raw, err, example)
 	}
 	return t, nil
 }
@@ -63,17 +66,21 @@ func parseTarget(raw string, further []resolver.Builder) (target, error) {
 func splitEndpoint(endpoint string) (string, int, error) {
 	host, number, err := net.SplitHostPort(endpoint)
 	if err != nil {
-		bare := strings.Trim(endpoint, "[]")
-		if strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
-			return "", 0, errors.New("not a host and a port")
-		}
-		return bare, defaultPort, nil
+		host, number = strings.TrimSuffix(strings.TrimPrefix(endpoint, "["), "]"), defaultPort
+	}
+	if host == "" || strings.ContainsAny(host, "[]/ ") || strings.Contains(host, ":") && !isIP(host) {
+		return "", 0, errors.New("not a host, or a host and a port")
 	}
 	port, err := strconv.ParseUint(number, 10, 16)
 	if err != nil || port == 0 {
 		return "", 0, fmt.Errorf("port %q is not in [1, 65535]", number)
 	}
 	return host, int(port), nil
+}
+
+func isIP(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
 
 func known(scheme string, further []resolver.Builder) bool {

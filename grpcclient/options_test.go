@@ -1,0 +1,184 @@
+package grpcclient
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake"
+	"github.com/offtake-go/offtake/capacity"
+)
+
+func TestNewReturnsEveryMistake(t *testing.T) {
+	_, err := New("xds:///orders", capacity.Plan{InFlight: -1, Deadline: 100 * time.Hour}, &Options{
+		DialOptions:   []grpc.DialOption{grpc.WithTransportCredentials(plaintext())},
+		ServiceConfig: `{"methodConfig":[],"retryThrottling":{}}`,
+		Streams:       -3,
+		Lifetime:      -time.Second,
+		Connect:       time.Minute,
+		MaxAge:        -1,
+		Keepalive:     keepalive.ClientParameters{Time: time.Second, Timeout: -1},
+		Methods: map[string]Method{
+			"Charge":             {Deadline: -1},
+			"/shop.Orders/Place": {Retry: []codes.Code{codes.ResourceExhausted, codes.OK, 99}},
+		},
+	})
+	for _, want := range []string{
+		`"xds", which nothing resolves`, "google.golang.org/grpc/xds",
+		"Plan.InFlight", "Plan.Deadline",
+		"Options.DialOptions", "methodConfig", "retryThrottling", "Options.Streams",
+		"Options.Lifetime", "Options.Connect", "Options.MaxAge", "Options.Keepalive.Time", "Options.Keepalive.Timeout",
+		`Options.Methods["Charge"]: no method is named so`, `Options.Methods["Charge"].Deadline`,
+		`Options.Methods["/shop.Orders/Place"].Retry: RESOURCE_EXHAUSTED`, "OK is the end of a call", "99 is no status code",
+	} {
+		if err == nil || !contains(err.Error(), want) {
+			t.Errorf("New() = %v\nwant it to name %s", err, want)
+		}
+	}
+}
+
+func TestNewTakesGoodOptionsAndDoesNothing(t *testing.T) {
+	for _, target := range []string{"orders:9000", "dns:///orders:9000", "passthrough:///anything", "unix:///run/orders.sock", "unix:orders.sock", "10.0.0.1", "dns:///[::1]:80"} {
+		c, err := New(target, capacity.Plan{InFlight: 10}, &Options{Registerer: prometheus.NewRegistry()})
+		if err != nil {
+			t.Errorf("New(%q) = %v, want nil", target, err)
+			continue
+		}
+		if s := c.Stats(); s.Open != 0 || s.Plan.Streams != defaultStreams || s.Plan.Connections != 1 {
+			t.Errorf("Stats() of a new one = %+v, want nothing open, and %d streams on 1 connection", s, defaultStreams)
+		}
+		c.Close()
+	}
+}
+
+func TestAClientIsNamedAfterItsTarget(t *testing.T) {
+	for target, want := range map[string]string{
+		"dns:///orders.example:9000": "orders.example",
+		"orders:9000":                "orders",
+		"passthrough:///10.1.2.3:80": "10.1.2.3",
+		"unix:///run/orders.sock":    "/run/orders.sock",
+	} {
+		c := dial(t, target, capacity.Plan{InFlight: 1}, nil)
+		if got := c.Stats().Upstream; got != want {
+			t.Errorf("name of %q = %q, want %q", target, got, want)
+		}
+	}
+}
+
+func TestTwoClientsOfOneNameNeedTwoRegistries(t *testing.T) {
+	r := prometheus.NewRegistry()
+	first := dial(t, "orders:9000", capacity.Plan{InFlight: 1}, &Options{Registerer: r})
+	_, err := New("orders:9000", capacity.Plan{InFlight: 1}, &Options{Registerer: r})
+	if err == nil || !contains(err.Error(), "Options.Name") {
+		t.Errorf("a second New() = %v, want it to name Options.Name", err)
+	}
+	first.Close()
+	dial(t, "orders:9000", capacity.Plan{InFlight: 1}, &Options{Registerer: r})
+}
+
+func TestTargetsThatNameNothingAreMistakes(t *testing.T) {
+	for _, target := range []string{"", "dns:///", "dns:///:0", "orders:0", "orders:70000", "orders:http:80", "http://orders:80", "zookeeper://zk/orders", "a:b:c:d"} {
+		if _, err := New(target, capacity.Plan{InFlight: 1}, &Options{Registerer: prometheus.NewRegistry()}); err == nil || !contains(err.Error(), "target") {
+			t.Errorf("New(%q) = %v, want a mistake of the target", target, err)
+		}
+	}
+}
+
+func TestNamesThatBringAPolicyHaveWholeChannels(t *testing.T) {
+	xds := manual.NewBuilderWithScheme("xds")
+	for name, tt := range map[string]struct {
+		target string
+		o      *Options
+		own    bool
+	}{
+		"xds":                    {"xds:///orders", &Options{Resolvers: []resolver.Builder{xds}}, false},
+		"a policy of the user's": {"orders:9000", &Options{ServiceConfig: `{"loadBalancingConfig":[{"round_robin":{}}]}`}, false},
+		"ours":                   {"orders:9000", nil, true},
+		"ours below another":     {"orders:9000", &Options{ServiceConfig: `{"loadBalancingConfig":[{"weighted_target_experimental":{"targets":{"a":{"weight":1,"childPolicy":[{"offtake":{}}]}}}}]}`}, true},
+		"a health check alone":   {"orders:9000", &Options{ServiceConfig: `{"healthCheckConfig":{"serviceName":""}}`}, true},
+	} {
+		o := tt.o
+		if name == "ours below another" {
+			o = nil // its parent is not in this program; the choice is made from the text
+			if b := newBalancing(tt.o.ServiceConfig, true); !b.own {
+				t.Errorf("%s: own = false, want true", name)
+			}
+			continue
+		}
+		c := dial(t, tt.target, capacity.Plan{InFlight: 30, Streams: 10}, o)
+		want := 3
+		if tt.own {
+			want = 1
+		}
+		if got := len(c.core.channels); got != want || c.core.balancing.own != tt.own {
+			t.Errorf("%s: %d channels, own %v, want %d, %v", name, got, c.core.balancing.own, want, tt.own)
+		}
+	}
+}
+
+func TestOurPolicyInAStrangersClientFailsEveryCall(t *testing.T) {
+	cc, err := grpc.NewClient("passthrough:///upstream", grpc.WithTransportCredentials(plaintext()),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"offtake":{}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cc.Close()
+	if err := ask(t.Context(), cc); err == nil || !contains(err.Error(), "grpcclient.New only") {
+		t.Errorf("call = %v, want it to say where the policy works", err)
+	}
+}
+
+func TestAClosedClientRefuses(t *testing.T) {
+	c := dial(t, "orders:9000", capacity.Plan{InFlight: 1}, nil)
+	c.Close()
+	for _, err := range []error{ask(t.Context(), c), func() error { _, err := c.NewStream(t.Context(), watchDesc, methodWatch); return err }()} {
+		if !errors.Is(err, offtake.ErrClosed) {
+			t.Errorf("call after Close = %v, want %v", err, offtake.ErrClosed)
+		}
+		wantCode(t, err, codes.Unavailable, ClientClosed)
+	}
+}
+
+func FuzzTarget(f *testing.F) {
+	for _, target := range []string{"orders:9000", "dns:///orders:9000", "unix:a", "xds:///o", "[::1]:80", "://", "dns://8.8.8.8/orders", "%zz"} {
+		f.Add(target)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		to, err := parseTarget(raw, nil)
+		if err != nil {
+			return
+		}
+		if to.name() == "" {
+			t.Errorf("parseTarget(%q) = %+v, want a name or a mistake", raw, to)
+		}
+		cc, err := grpc.NewClient(raw, grpc.WithTransportCredentials(plaintext()))
+		if err != nil {
+			t.Errorf("parseTarget(%q) = %+v, but grpc-go says %v", raw, to, err)
+			return
+		}
+		cc.Close()
+	})
+}
+
+func FuzzServiceConfig(f *testing.F) {
+	for _, text := range []string{"", "{}", `{"loadBalancingConfig":[{"round_robin":{}}]}`, `[1]`, `{"loadBalancingConfig":7}`, "{"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if checkServiceConfig(text) != nil {
+			return
+		}
+		if b := newBalancing(text, true); !strings.HasPrefix(b.config, "{") {
+			t.Errorf("newBalancing(%q) = %q, want JSON", text, b.config)
+		}
+	})
+}
