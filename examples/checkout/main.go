@@ -32,11 +32,23 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for anything
+	err := run(ctx, os.Args[1:], os.Stdout)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "checkout: interrupted")
+		os.Exit(interrupted)
+	default:
 		fmt.Fprintln(os.Stderr, "checkout:", err)
 		os.Exit(1)
 	}
 }
+
+// interrupted is the exit code that shells give a program that SIGINT, signal 2,
+// has ended.
+const interrupted = 128 + 2
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	in := incident()

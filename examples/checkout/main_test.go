@@ -64,6 +64,16 @@ func TestCtrlCEndsTheReplay(t *testing.T) {
 	}
 }
 
+func TestCtrlCIsHowServingEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in := small()
+	in.morning, in.midday = 0, time.Second
+	err := replay(ctx, in, prometheus.NewRegistry(), io.Discard, func(_, _ *tally) { cancel() })
+	if err != nil {
+		t.Errorf("replay(cancelled at its end) = %v, want nil", err)
+	}
+}
+
 func TestFlagsOutOfRangeAreAllNamed(t *testing.T) {
 	err := run(t.Context(), []string{"-rate", "NaN", "-scale", "0", "-midday", "-1s"}, io.Discard)
 	for _, name := range []string{"-rate", "-scale", "-midday"} {

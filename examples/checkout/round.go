@@ -51,10 +51,13 @@ func play(ctx context.Context, in Incident, t *tally, out io.Writer, r round) er
 	live := follow(in, t, out, func() (inFlight, atGateway int64) { return p.inFlight.Load(), atGateways.Load() })
 	c.run(ctx, rand.New(rand.NewPCG(in.seed, 1)))
 	live()
-	if ctx.Err() == nil && r.after != nil {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if r.after != nil {
 		r.after()
 	}
-	return context.Cause(ctx)
+	return nil
 }
 
 // serve starts a server on a loopback address.
