@@ -92,6 +92,7 @@ func wantIdle(t *testing.T, c *Client) {
 
 func slow(d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // or the server would not see the client go
 		select {
 		case <-time.After(d):
 			io.WriteString(w, "ok")
