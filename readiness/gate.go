@@ -63,7 +63,8 @@ type check struct {
 //
 //	ready.Add("card-processor", processor.Warm)
 //
-// A check must obey its context, which ends after 30 s, and is then tried again.
+// A check must obey its context, which ends after 30 s, and is then tried again;
+// one that panics ends the process, as in any goroutine.
 // An empty or repeated name, a nil check, and a check that comes after Run are
 // mistakes: they keep the gate shut, if it is not open yet, and Run and the
 // verbose answer name them.

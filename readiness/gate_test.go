@@ -3,6 +3,7 @@ package readiness
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -190,6 +191,15 @@ func TestRunReturnsTheCause(t *testing.T) {
 			t.Errorf("check = %+v, want its own last error", c)
 		}
 	})
+}
+
+func TestACheckThatEndsItsGoroutineIsNamed(t *testing.T) {
+	var g Gate
+	g.Add("upstream", func(context.Context) error { runtime.Goexit(); return nil })
+	if err := g.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `"upstream"`) {
+		t.Errorf("Run() = %v, want an error that names the check", err)
+	}
+	wantState(t, &g, Warming)
 }
 
 func TestMistakesKeepTheGateShutAndAreNamedAtOnce(t *testing.T) {

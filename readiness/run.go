@@ -3,6 +3,7 @@ package readiness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -100,9 +101,13 @@ func (g *Gate) open(ctx context.Context) error {
 		return err
 	}
 	for _, c := range g.checks {
-		if !c.passed {
-			return context.Cause(ctx)
+		if c.passed {
+			continue
 		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		return fmt.Errorf("readiness: check %q never returned: it ended its goroutine, as t.FailNow does in a test", c.name)
 	}
 	g.makeLocked()
 	g.state = Ready
