@@ -55,16 +55,9 @@ var errLost = errors.New("lost")
 
 // do is a network that is slow, loses questions and answers, and delivers late.
 func (r *replica) do(ctx context.Context, q request) (reply, error) {
-	delay := func(most time.Duration) time.Duration { return time.Duration(r.rng.Int64N(int64(most))) }
-	there, back := delay(20*time.Millisecond), delay(20*time.Millisecond)
-	switch r.rng.IntN(20) {
-	case 0:
-		there = delay(4 * leaseTime)
-	case 1:
-		back = delay(4 * leaseTime)
-	case 2:
-		// Sent twice: once now, and once more whenever.
-		time.AfterFunc(delay(2*leaseTime), func() { r.w.deliver(r, q) })
+	there, back, again := r.delays()
+	if again > 0 {
+		time.AfterFunc(again, func() { r.w.deliver(r, q) })
 	}
 	answers := make(chan func() (reply, error), 1)
 	time.AfterFunc(there, func() {
@@ -77,6 +70,24 @@ func (r *replica) do(ctx context.Context, q request) (reply, error) {
 	case <-ctx.Done():
 		return reply{}, context.Cause(ctx)
 	}
+}
+
+// delays are how long a question and its answer take, and when the question is
+// delivered once more, if it is.
+func (r *replica) delays() (there, back, again time.Duration) {
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	delay := func(most time.Duration) time.Duration { return time.Duration(r.rng.Int64N(int64(most))) }
+	there, back = delay(20*time.Millisecond), delay(20*time.Millisecond)
+	switch r.rng.IntN(20) {
+	case 0:
+		there = delay(4 * leaseTime)
+	case 1:
+		back = delay(4 * leaseTime)
+	case 2:
+		again = delay(2 * leaseTime)
+	}
+	return there, back, again
 }
 
 func (w *world) deliver(r *replica, q request) (reply, error) {
