@@ -42,7 +42,7 @@ func TestAgreesWithAnotherSimulationOfTheRollout(t *testing.T) {
 		{"the caller's deadline hides the hang", callerDeadline, 0.05208, 1003, 4283, 18, 24, true},
 		{"gate, hidden hang", func(s *Scenario) { gated(s); callerDeadline(s) }, 0.03928, 0, 3902, 0, 0, false},
 	} {
-		if i >= 7 && effort < 1 {
+		if i >= 4 && effort < 1 {
 			break // the rest differ in what the engine computes, not in what it shares
 		}
 		t.Run(test.name, func(t *testing.T) {
@@ -111,19 +111,19 @@ func TestEjectsAsManyAsBatchesOverlap(t *testing.T) {
 // At 70 % load the same file with another control plane's panic threshold loses
 // ten times as many calls. A seed decides how many, but not that.
 func TestHeadroomDecidesWhetherPanicHelps(t *testing.T) {
-	seeds := 2
+	seeds, most := 2, 0.04
 	if effort < 1 {
-		seeds = 1
+		seeds, most = 1, 0.06 // of a shorter run, of which the rollout is more
 	}
 	for seed := range uint64(seeds) {
 		with, without := panicRollout(672), panicRollout(672)
 		if effort < 1 {
-			with.Duration, without.Duration = 4*time.Minute, 4*time.Minute
+			with.Duration, without.Duration = 3*time.Minute, 3*time.Minute
 		}
 		without.Proxy.PanicThreshold = 0
 		w, o := run(t, with, seed).Calls, run(t, without, seed).Calls
-		if w.FailedShare < 0.02 || w.FailedShare > 0.04 {
-			t.Errorf("seed %d: with panic at 50, share of calls that fail = %.4f, want 0.02 to 0.04", seed, w.FailedShare)
+		if w.FailedShare < 0.02 || w.FailedShare > most {
+			t.Errorf("seed %d: with panic at 50, share of calls that fail = %.4f, want 0.02 to %.2f", seed, w.FailedShare, most)
 		}
 		if o.FailedShare < 0.1 || o.FailedShare > 0.65 || o.Failed[NoHealthy] == 0 {
 			t.Errorf("seed %d: without, share = %.4f with %d for no healthy replica, want 0.1 to 0.65 and some", seed, o.FailedShare, o.Failed[NoHealthy])

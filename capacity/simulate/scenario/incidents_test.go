@@ -81,7 +81,7 @@ func TestNoSingleRepairStopsTheHelpfulBreaker(t *testing.T) {
 	} {
 		t.Run(repair, func(t *testing.T) {
 			t.Parallel()
-			if x := after(play(t, "helpful-breaker", repair), 5*time.Minute); x < 0.85 {
+			if x := after(play(t, "helpful-breaker", repair, "duration: 5m"), 5*time.Minute); x < 0.85 {
 				t.Errorf("with %s alone, share of calls that fail = %.4f, want at least 0.85", repair, x)
 			}
 		})
