@@ -1,0 +1,69 @@
+package grpcclient
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/offtake-go/offtake/capacity"
+)
+
+// roundRobin is a policy of the user's.
+const roundRobin = `{"loadBalancingConfig":[{"round_robin":{}}]}`
+
+func TestAPolicyOfTheUsersHasTheSameGuarantees(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2, slow(100*time.Millisecond))
+		o := f.options()
+		o.ServiceConfig = roundRobin
+		o.Methods = idempotent(codes.Unavailable)
+		c := dial(t, fleetName, capacity.Plan{InFlight: 4, Streams: 2, Wait: time.Second}, o)
+		warm(t, c)
+		if got := c.Stats().Open; got != 2 {
+			t.Errorf("channels after Warm = %d, want 2", got)
+		}
+		for i, got := range crowd(t, c, 8) {
+			if want := time.Duration(i/4+1) * 100 * time.Millisecond; got != want {
+				t.Errorf("call %d took %v, want %v", i, got, want)
+			}
+		}
+		if a, b := f.served["server-0"].Load(), f.served["server-1"].Load(); a == 0 || b == 0 {
+			t.Errorf("calls of the two servers = %d, %d, want some for each", a, b)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		wantCode(t, ask(ctx, c), codes.DeadlineExceeded, InServer)
+		wantIdle(t, c)
+		if err := c.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown() = %v, want nil", err)
+		}
+	})
+}
+
+func TestAPolicyOfTheUsersObeysPushback(t *testing.T) {
+	for word, calls := range map[string]int{"300": 2, "-1": 1} {
+		s := &script{answers: []error{pushback(word)}}
+		bubble(t, capacity.Plan{InFlight: 1}, &Options{ServiceConfig: roundRobin}, &upstream{call: s.call}, func(t *testing.T, c *Conn) {
+			ask(t.Context(), c)
+			if s.calls != calls {
+				t.Errorf("attempts with the pushback %q = %d, want %d", word, s.calls, calls)
+			}
+		})
+	}
+}
+
+func TestWarmOfAPolicyOfTheUsersNamesTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		f.servers["server-0"].Close()
+		o := f.options()
+		o.ServiceConfig = roundRobin
+		c := dial(t, fleetName, perServer(1, 2), o)
+		if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), "connection refused") {
+			t.Errorf("Warm() = %v, want the dial's error", err)
+		}
+	})
+}
