@@ -116,6 +116,7 @@ func TestOneBrokenLineFiresItsRule(t *testing.T) {
 		{"O15", []string{"min: 12, max: 12", "min: 4, max: 4", "replicas: 12", "replicas: 4", "minReplicas: 12", "minReplicas: 4", "maxReplicas: 12", "maxReplicas: 4"}},
 		{"O16", []string{"maxEjectionPercent: 20", "maxEjectionPercent: 0"}},
 		{"O17", []string{"consecutive5xxErrors: 5", "consecutive5xx: 1"}},
+		{"O17", []string{"consecutive5xxErrors: 5", "consecutiveErrors: 5"}},
 		{"O18", []string{"kind: HorizontalPodAutoscaler", "kind: HorizontalPodAutoscaler", "apiVersion: autoscaling/v2", "apiVersion: v1\nkind: Service\nmetadata: {name: orders}\nspec: {trafficDistribution: PreferClose}\n---\napiVersion: autoscaling/v2"}},
 		{"O19", []string{"splitExternalLocalOriginErrors: true", "splitExternalLocalOriginErrors: false"}},
 		{"K01", []string{"path: /readyz", "path: /livez"}},

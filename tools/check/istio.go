@@ -94,7 +94,12 @@ func istioDetector(o *manifest.Object, od *networking.OutlierDetection, path []s
 		}
 	}
 	d.Fields = o.Keys(path...)
-	if slices.Contains(d.Fields, "maxEjectionPercent") {
+	for _, old := range []string{"consecutiveErrors", "consecutive_errors"} {
+		if slices.Contains(d.Fields, old) { // deprecated, and kept in the API only to be read
+			d.Unknown = append(d.Unknown, old)
+		}
+	}
+	if slices.Contains(d.Fields, "maxEjectionPercent") || slices.Contains(d.Fields, "max_ejection_percent") {
 		stated := d.Max
 		d.Stated = &stated
 	}

@@ -43,7 +43,7 @@ func outlierFields() []string {
 func ruleO17() Rule {
 	return rule(Rule{
 		ID: "O17", Title: "an unknown field in outlierDetection", Severity: Error,
-		Breaks: "a field is not in the API, such as consecutive5xx or the removed consecutiveErrors",
+		Breaks: "a field is not in the API, such as consecutive5xx, or is deprecated, such as consecutiveErrors",
 		Source: "a field that is dropped leaves the default of 5 in force", Needs: "outlier detection",
 	}, func(w *World, emit func(Place, o17)) {
 		for _, c := range w.detected() {

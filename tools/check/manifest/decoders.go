@@ -92,8 +92,11 @@ func kubernetes[T any](tree map[string]any) (any, []string, error) {
 	}
 	var unknown []string
 	for _, e := range strict {
-		if path, ok := strings.CutPrefix(e.Error(), "unknown field "); ok {
-			unknown = append(unknown, strings.Trim(path, `"`))
+		path, ok := strings.CutPrefix(e.Error(), "unknown field ")
+		path = strings.Trim(path, `"`)
+		// A controller writes the status, and may be newer than these types.
+		if ok && !strings.HasPrefix(path, "status.") {
+			unknown = append(unknown, path)
 		}
 	}
 	return v, unknown, nil

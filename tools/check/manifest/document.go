@@ -86,6 +86,10 @@ func (s *Set) addNode(name string, n *yaml.Node, line int) {
 		kind = formOf(n)
 	}
 	group, decode := decoderOf(kind)
+	if decode != nil && group != "" && scalar(n, "apiVersion") == "" {
+		s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + n.Line}, Text: fmt.Sprintf("a %s without an apiVersion; %s… would do", kind, group)})
+		return
+	}
 	if decode == nil || !strings.HasPrefix(scalar(n, "apiVersion"), group) {
 		s.Skipped++
 		return

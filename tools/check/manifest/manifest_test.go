@@ -115,12 +115,20 @@ spec: {retry: {numRetries: 3}}
 	}
 }
 
+func TestANewerStatusIsNoProblem(t *testing.T) {
+	s := Parse("f", []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, managedFields: [{newer: 1}]}\nspec: {replicas: 3}\nstatus: {newer: 1}\n"))
+	if len(s.Problems) != 0 || len(s.Objects) != 1 {
+		t.Errorf("Parse = %+v, problems %+v, want none", s.Objects, s.Problems)
+	}
+}
+
 func TestBadInputIsAProblemAndNoMore(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "kind: Deployment\n a: b\n", "mapping values are not allowed"},
 		{"a wrong type", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: many}\n", "cannot unmarshal string"},
 		{"a wrong type in Istio", strings.Replace(rule, "interval: 5m", "interval: soon", 1), "soon"},
 		{"a bomb", "kind: DestinationRule\napiVersion: networking.istio.io/v1\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "excessive aliasing"},
+		{"no group", "kind: Deployment\nmetadata: {{ .Values.x }}\n", "without an apiVersion; apps/… would do"},
 		{"a word", "hello\n", "neither a manifest"},
 		{"depth", "kind: Deployment\nx: " + strings.Repeat("[", 20000), "exceeded max depth"},
 	} {
