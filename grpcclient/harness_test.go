@@ -97,9 +97,14 @@ func piped(t *testing.T, plan capacity.Plan, o *Options, u *upstream, options ..
 		own = *o
 	}
 	if own.Dial == nil {
-		own.Dial = func(ctx context.Context, address string) (net.Conn, error) { return l.Dial(ctx, "", address) }
+		own.Dial = pipeDial(l)
 	}
 	return dial(t, "passthrough:///upstream", plan, &own)
+}
+
+// pipeDial dials a listener, whatever the address.
+func pipeDial(l *pipenet.Listener) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, address string) (net.Conn, error) { return l.Dial(ctx, "", address) }
 }
 
 func serve(t *testing.T, l net.Listener, u *upstream, options ...grpc.ServerOption) *grpc.Server {

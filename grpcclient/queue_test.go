@@ -3,7 +3,6 @@ package grpcclient
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -133,7 +132,7 @@ func TestEachOfManyWorkersWaitsTheSame(t *testing.T) {
 		l := pipenet.Listen()
 		serve(t, l, u, grpc.MaxConcurrentStreams(10))
 		bare, err := grpc.NewClient("passthrough:///upstream", grpc.WithTransportCredentials(plaintext()),
-			grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return l.Dial(ctx, "", address) }))
+			grpc.WithContextDialer(pipeDial(l)))
 		if err != nil {
 			t.Fatal(err)
 		}

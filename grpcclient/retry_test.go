@@ -311,7 +311,7 @@ func TestServersThatSendConnectionsAwayFailNoCall(t *testing.T) {
 		}))
 		c := dial(t, "passthrough:///upstream", capacity.Plan{InFlight: 50, Streams: 25, Wait: 2 * time.Second}, &Options{
 			Methods: idempotent(codes.Unavailable),
-			Dial:    func(ctx context.Context, address string) (net.Conn, error) { return l.Dial(ctx, "", address) },
+			Dial:    pipeDial(l),
 		})
 		warm(t, c)
 		var group sync.WaitGroup

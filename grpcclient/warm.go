@@ -142,8 +142,11 @@ func (c *core) warmChannels(ctx context.Context) error {
 				return nil
 			}
 			if s == connectivity.TransientFailure || !ch.WaitForStateChange(ctx, s) {
-				err := errors.Join(context.Cause(ctx), c.pool.cause())
-				return &WarmError{c.name, want, c.open(), err}
+				err := c.pool.view().err
+				if err == nil {
+					err = fmt.Errorf("a channel is in the state %v, and grpc-go says no more", s)
+				}
+				return &WarmError{c.name, want, c.open(), errors.Join(context.Cause(ctx), err)}
 			}
 		}
 	}
