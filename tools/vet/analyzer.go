@@ -55,7 +55,7 @@ func run(ap *analysis.Pass, o *Options) error {
 	p.readSuppressions()
 	if !p.testSupport() {
 		for c := range p.nodes((*ast.CallExpr)(nil), (*ast.CompositeLit)(nil), (*ast.SelectorExpr)(nil),
-			(*ast.Ident)(nil), (*ast.AssignStmt)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil), (*ast.ValueSpec)(nil), (*ast.IncDecStmt)(nil)) {
+			(*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
 			p.visit(c)
 		}
 	}
@@ -73,15 +73,15 @@ func (p *pass) visit(c inspector.Cursor) {
 		p.checkRPC(c, n)
 		p.checkDial(c, n)
 		p.checkWriterCall(c, n)
-		p.checkIdleClose(c, n)
+		p.checkIdleClose(n)
 		p.checkConstructors(c, n)
 	case *ast.CompositeLit:
 		p.checkLiteral(c, n)
 		p.checkTransportPerCall(c, n)
 		p.checkPool(c, n)
-		p.checkPlan(c, n)
+		p.checkPlan(n)
 	case *ast.SelectorExpr:
-		p.checkDefaultRef(c, n)
+		p.checkDefaultRef(n)
 	case *ast.AssignStmt:
 		for _, lhs := range n.Lhs {
 			p.checkGlobalWrite(c, lhs)

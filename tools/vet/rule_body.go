@@ -54,9 +54,9 @@ func (p *pass) returnsResponse(f inspector.Cursor) bool {
 	return false
 }
 
-// bodyIsWanted reports whether someone reads the body of what f returns. Of an
-// exported function that is taken for granted; of another, one of its callers
-// must be seen to do it. Many look at the status alone.
+// bodyIsWanted reports whether someone reads the body of what f returns. Many
+// look at the status alone, so one of the callers must be seen to do it. Of an
+// exported function without callers here it is taken for granted.
 func (p *pass) bodyIsWanted(f inspector.Cursor) bool {
 	decl, ok := f.Node().(*ast.FuncDecl)
 	if !ok {
@@ -66,9 +66,7 @@ func (p *pass) bodyIsWanted(f inspector.Cursor) bool {
 	if !ok {
 		return false
 	}
-	if fn.Exported() && p.Pkg.Name() != "main" {
-		return true
-	}
+	called := false
 	for _, c := range p.uses[fn] {
 		if c.ParentEdgeKind() == edge.SelectorExpr_Sel {
 			c = c.Parent()
@@ -76,6 +74,7 @@ func (p *pass) bodyIsWanted(f inspector.Cursor) bool {
 		if c.ParentEdgeKind() != edge.CallExpr_Fun {
 			continue
 		}
+		called = true
 		resp := p.assignedTo(c.Parent(), 0)
 		for _, use := range p.uses[resp] {
 			if p.useOf(use).field == "Body" && !isClosed(use) {
@@ -83,7 +82,7 @@ func (p *pass) bodyIsWanted(f inspector.Cursor) bool {
 			}
 		}
 	}
-	return false
+	return !called && fn.Exported() && p.Pkg.Name() != "main"
 }
 
 // isClosed reports whether the use of a response at c is resp.Body.Close.
@@ -192,7 +191,7 @@ func (p *pass) onError(ret inspector.Cursor) bool {
 }
 
 // checkIdleClose is OT702.
-func (p *pass) checkIdleClose(_ inspector.Cursor, call *ast.CallExpr) {
+func (p *pass) checkIdleClose(call *ast.CallExpr) {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok || sel.Sel.Name != "CloseIdleConnections" {
 		return

@@ -21,7 +21,7 @@ func (p *pass) checkRequest(c inspector.Cursor, call *ast.CallExpr) {
 		p.report("OT303", call, nil, "http.NewRequest takes no context: use http.NewRequestWithContext")
 	case isFunc(fn, pkgHTTP, "NewRequestWithContext") && len(call.Args) == 4:
 		name := p.background(call.Args[0])
-		if name == "" {
+		if name == "" || p.isStream(c) {
 			return
 		}
 		if ctx, ok := p.contextAt(c); ok && p.sinks(c) {

@@ -71,7 +71,7 @@ func (p *pass) constantInt(e ast.Expr) (int64, bool) {
 }
 
 // checkPlan is OT802: a plan whose sizes someone wrote down.
-func (p *pass) checkPlan(_ inspector.Cursor, lit *ast.CompositeLit) {
+func (p *pass) checkPlan(lit *ast.CompositeLit) {
 	if !isNamed(p.TypesInfo.TypeOf(lit), pkgCapacity, "Plan") || strings.HasPrefix(p.Pkg.Path(), pkgCapacity) {
 		return
 	}

@@ -49,7 +49,7 @@ func (p *pass) factoryHint() string {
 }
 
 // checkDefaultRef is OT111 and OT112.
-func (p *pass) checkDefaultRef(_ inspector.Cursor, sel *ast.SelectorExpr) {
+func (p *pass) checkDefaultRef(sel *ast.SelectorExpr) {
 	switch obj := p.object(sel); {
 	case isObject(obj, pkgHTTP, "DefaultClient"):
 		p.policy("OT111", sel, "http.DefaultClient used")

@@ -50,7 +50,7 @@ func (p *pass) runsOnce(f inspector.Cursor) bool {
 	switch n := f.Node().(type) {
 	case *ast.FuncDecl:
 		fn, ok := p.TypesInfo.Defs[n.Name].(*types.Func)
-		if !ok || n.Name.Name == "init" || n.Name.Name == "main" {
+		if !ok || setsUp(n.Name.Name) {
 			return true
 		}
 		sig = fn.Signature()
@@ -69,6 +69,17 @@ func (p *pass) runsOnce(f inspector.Cursor) bool {
 		serves = serves || isRequest(v.Type())
 	}
 	return !serves && (p.Pkg.Name() == "main" || isCommandPath(p.Pkg.Path()))
+}
+
+// setsUp reports whether a function is named like one that starts something.
+func setsUp(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"init", "main", "new", "setup", "start", "register", "bootstrap"} {
+		if strings.HasPrefix(name, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // isCommandPath reports whether a package belongs to a command line tool, by the

@@ -38,3 +38,13 @@ func writer() {
 func writerOfOwn() { a.Insecure(&http.Client{}) }
 
 func reader() { a.Reads(http.DefaultClient) }
+
+func withContext(req *http.Request) { a.New().Do(req) }
+
+func handedOver(u string, configure func(*http.Client)) {
+	c := a.New()
+	configure(c)
+	c.Get(u)
+}
+
+func loopback() { a.New().Get("http://localhost/healthz") }
