@@ -228,7 +228,7 @@ func TestStatedSizesStayAndTheRestFollows(t *testing.T) {
 	if x.Plan != want {
 		t.Errorf("(%+v).Complete(%v) = %v, want %v", processor, stated, x.Plan, want)
 	}
-	for _, s := range x.Sizes {
+	for _, s := range x.Sizes() {
 		wasStated := s.Field == "InFlight" || s.Field == "Deadline" || s.Field == "Attempts" || s.Field == "Queue"
 		if wasStated != (s.Formula == "stated") {
 			t.Errorf("size %+v, want stated = %v", s, wasStated)

@@ -11,8 +11,11 @@ import (
 
 // An Explanation is a plan with the reason for each of its sizes.
 type Explanation struct {
-	Plan  Plan
-	Sizes []Size
+	Plan Plan
+
+	demand   Demand
+	stated   Plan
+	inFlight Size
 }
 
 // A Size is one field of a plan, where it comes from and what bound it.
@@ -31,7 +34,7 @@ type Size struct {
 func (x *Explanation) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, s := range x.Sizes {
+	for _, s := range x.Sizes() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Field, s.Value, s.Formula, s.Bound)
 	}
 	w.Flush()
@@ -52,7 +55,7 @@ func (d Demand) Complete(stated Plan) (*Explanation, error) {
 		return nil, err
 	}
 	if stated.InFlight != 0 {
-		return d.explain(stated, Size{Field: "InFlight", Formula: "stated"})
+		return d.derive(stated, Size{Field: "InFlight", Formula: "stated"})
 	}
 	floors, err := d.floors()
 	if err != nil {
@@ -67,7 +70,7 @@ func (d Demand) Complete(stated Plan) (*Explanation, error) {
 		return nil, err
 	}
 	stated.InFlight = places
-	return d.explain(stated, size)
+	return d.derive(stated, size)
 }
 
 // places picks the number between the bounds: the floor, or what the default
@@ -95,8 +98,8 @@ func (d Demand) places(floors, ceilings []Bound) (int, Size, error) {
 	return places, size, nil
 }
 
-// explain derives the rest of a plan from its places.
-func (d Demand) explain(stated Plan, inFlight Size) (*Explanation, error) {
+// derive completes a plan around its places and what else is stated.
+func (d Demand) derive(stated Plan, inFlight Size) (*Explanation, error) {
 	p := d.times(stated)
 	if p.Streams == 0 {
 		p.Streams = d.Streams
@@ -107,37 +110,38 @@ func (d Demand) explain(stated Plan, inFlight Size) (*Explanation, error) {
 	if p.Rate == 0 {
 		p.Rate = d.Rate / float64(d.Replicas)
 	}
-	freed := MaxRate(p.InFlight, d.mean())
-	if p.Queue == 0 && freed > 0 {
+	if freed := MaxRate(p.InFlight, d.mean()); p.Queue == 0 && freed > 0 {
 		p.Queue = min(max(ceil(freed*p.Wait.Seconds()), 1), maxPlaces)
 	}
-	busy := SquareRootStaffing(d.load()/float64(d.Replicas), 2)
 	if p.Warm == 0 {
-		p.Warm = min(max(ceil(busy/float64(p.Streams)), 1), p.Connections)
+		p.Warm = min(max(ceil(d.busy()/float64(p.Streams)), 1), p.Connections)
 	}
 	p, err := p.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	x := &Explanation{Plan: p}
-	x.Sizes = append(x.Sizes, inFlight)
-	x.Sizes = append(x.Sizes, d.explainConnections(p, busy)...)
-	x.Sizes = append(x.Sizes, d.explainTimes(p)...)
-	x.Sizes = append(x.Sizes, d.explainRest(p, freed)...)
-	x.fillValues(stated)
-	return x, nil
+	return &Explanation{Plan: p, demand: d, stated: stated, inFlight: inFlight}, nil
 }
 
-// fillValues writes the value of each size from the plan, and marks those that
-// were stated.
-func (x *Explanation) fillValues(stated Plan) {
-	for i := range x.Sizes {
-		s := &x.Sizes[i]
-		s.Value = x.Plan.field(s.Field)
-		if was := stated.field(s.Field); i > 0 && was != "" && was != (Plan{}).field(s.Field) {
+// Sizes returns the sizes with their reasons, in the order in which they follow
+// from each other; none for an Explanation that was not made by a Demand.
+func (x *Explanation) Sizes() []Size {
+	d, p := x.demand, x.Plan
+	if d.Rate == 0 {
+		return nil
+	}
+	sizes := []Size{x.inFlight}
+	sizes = append(sizes, d.explainConnections(p)...)
+	sizes = append(sizes, d.explainTimes(p)...)
+	sizes = append(sizes, d.explainRest(p)...)
+	for i := range sizes {
+		s := &sizes[i]
+		s.Value = p.field(s.Field)
+		if i > 0 && x.stated.field(s.Field) != (Plan{}).field(s.Field) {
 			s.Formula, s.Bound = "stated", ""
 		}
 	}
+	return sizes
 }
 
 // field is one field as it prints, or "" if there is none of that name.
@@ -154,7 +158,11 @@ func (p Plan) field(name string) string {
 	return fmt.Sprint(f.Interface())
 }
 
-func (d Demand) explainConnections(p Plan, busy float64) []Size {
+// busy is how many places a replica uses at its peak, two standard deviations above
+// the mean.
+func (d Demand) busy() float64 { return SquareRootStaffing(d.load()/float64(d.Replicas), 2) }
+
+func (d Demand) explainConnections(p Plan) []Size {
 	each := d.load() / float64(d.Replicas)
 	warm := "what a peak uses before it is steady"
 	if p.Warm == p.Connections {
@@ -162,12 +170,13 @@ func (d Demand) explainConnections(p Plan, busy float64) []Size {
 	}
 	return []Size{
 		{Field: "Connections", Formula: fmt.Sprintf("%s / %d per connection", count(p.InFlight, "place"), p.Streams), Bound: "no fewer than the places need, no more than they use"},
-		{Field: "Warm", Formula: fmt.Sprintf("%.4g + 2√%.4g = %.4g in flight at peak", each, each, busy), Bound: warm},
+		{Field: "Warm", Formula: fmt.Sprintf("%.4g + 2√%.4g = %.4g in flight at peak", each, each, d.busy()), Bound: warm},
 		{Field: "Rate", Formula: fmt.Sprintf("%g/s / %s", d.Rate, count(d.Replicas, "replica")), Bound: "the peak of one replica"},
 	}
 }
 
-func (d Demand) explainRest(p Plan, freed float64) []Size {
+func (d Demand) explainRest(p Plan) []Size {
+	freed := MaxRate(p.InFlight, d.mean())
 	retry := "nothing is sent twice"
 	if p.Attempts > 1 {
 		retry = fmt.Sprintf("retries add at most %s to the load", percent(p.RetryShare))

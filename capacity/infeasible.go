@@ -114,7 +114,7 @@ func (e *Infeasible) Best() (Plan, Shortfall, error) {
 	if places < 1 {
 		return Plan{}, Shortfall{}, fmt.Errorf("capacity: infeasible: the limit leaves no place for each replica (%s)", e.Ceiling.Formula)
 	}
-	x, err := e.Demand.explain(Plan{InFlight: places}, Size{Field: "InFlight"})
+	x, err := e.Demand.derive(Plan{InFlight: places}, Size{Field: "InFlight"})
 	if err != nil {
 		return Plan{}, Shortfall{}, err
 	}

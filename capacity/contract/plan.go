@@ -21,7 +21,7 @@ func (c *Contract) Plan(upstream string) (capacity.Plan, error) {
 }
 
 // Explain returns the plan of one upstream with the reason for each size. Without
-// a rate there is nothing to derive from, and Sizes is empty.
+// a rate there is nothing to derive from, and there are no Sizes.
 func (c *Contract) Explain(upstream string) (*capacity.Explanation, error) {
 	u, ok := c.Upstreams[upstream]
 	if !ok {

@@ -167,25 +167,32 @@ func TestDiffReadsRevisions(t *testing.T) {
 
 func TestDiffSimulates(t *testing.T) {
 	folder(t)
-	write(t, "new.yaml", strings.Replace(gateway, "timeout: 5s", "timeout: 5s}\n    attempts: 1\n    canary: {rate: 1/s, latency: 1s, inFlight: 1", 1))
+	write(t, "new.yaml", strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1))
 	code, out, err := offtake(t, "", "diff", "-simulate", "offtake.yaml", "new.yaml")
 	if code != exitOK || !strings.Contains(out, "card-processor") {
 		t.Errorf("diff -simulate = %d, %q, %q", code, out, err)
 	}
 }
 
-// TestVetRunsAsTheGoCommandsTool builds the command, since go vet runs it again for
-// each package.
+// TestMain lets the test binary be the command: go vet runs it again for each
+// package, and building it apart would take longer than all tests.
+func TestMain(m *testing.M) {
+	if os.Getenv("OFFTAKE_TEST_AS_COMMAND") != "" {
+		os.Exit(run(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
 func TestVetRunsAsTheGoCommandsTool(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "offtake")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
 	write(t, "go.mod", "module example.org/raw\n\ngo 1.26\n")
 	write(t, "main.go", "package main\n\nimport \"net/http\"\n\nfunc main() { http.Get(\"http://upstream.example\") }\n")
-	cmd := exec.Command(binary, "vet", "./...")
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd := exec.Command(self, "vet", "./...")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "OFFTAKE_TEST_AS_COMMAND=1")
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "main.go:5") {
 		t.Errorf("offtake vet = %v, %s, want a finding in line 5", err, out)

@@ -104,7 +104,7 @@ func (c *call) printPlan(name string, x *capacity.Explanation, err error, format
 	if name != "" {
 		fmt.Fprintf(c.stdout, "%s\n", name)
 	}
-	if len(x.Sizes) == 0 {
+	if len(x.Sizes()) == 0 {
 		fmt.Fprintf(c.stdout, "%v\n\n", x.Plan)
 		return exitOK, nil
 	}
