@@ -1,0 +1,180 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake/admission"
+	"github.com/offtake-go/offtake/factory"
+)
+
+// upstream is a server whose latency and answer a test can change.
+type upstream struct {
+	*httptest.Server
+	latency atomic.Int64 // a time.Duration
+	status  atomic.Int64
+}
+
+func newUpstream(t *testing.T, latency time.Duration) *upstream {
+	t.Helper()
+	u := new(upstream)
+	u.latency.Store(int64(latency))
+	u.status.Store(http.StatusOK)
+	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(time.Duration(u.latency.Load())):
+		}
+		w.WriteHeader(int(u.status.Load()))
+		fmt.Fprintln(w, "answered")
+	}))
+	t.Cleanup(u.Close)
+	return u
+}
+
+// contractFile is small on purpose: at 20 calls/s of 50 ms the processor has two or
+// three places.
+const contractFile = `
+service: checkout
+replicas: {min: 1, max: 1}
+callers:
+  web: {rate: 20/s, deadline: 3s}
+door: {inFlight: 6, queue: 4, wait: 100ms, deadline: 2s}
+upstreams:
+  card-processor: {target: %q, rate: 20/s, latency: 50ms, limit: 4, deadline: 1s}
+  ledger: {target: %q, rate: 20/s, latency: 5ms, deadline: 500ms}
+`
+
+// startService runs a service of the factory, until the test ends: orders come at
+// the address that is returned, and probes, metrics and the debug page are there
+// too.
+func startService(t *testing.T, processor, ledger string) (url string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "offtake.yaml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, contractFile, processor, ledger), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service, err := factory.Open(path, &factory.Options{
+		Registerer:  prometheus.NewRegistry(),
+		Spread:      time.Millisecond,
+		Propagation: time.Millisecond,
+		Logger:      slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- service.Serve(ctx, l, orders(service)) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Logf("the service stopped with %v", err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// orders calls one upstream after the other.
+func orders(service *factory.Service) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"card-processor", "ledger"} {
+			client, err := service.HTTP(name)
+			if err != nil {
+				admission.WriteError(w, err)
+				return
+			}
+			req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "/", nil)
+			if err != nil {
+				admission.WriteError(w, err)
+				return
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				admission.WriteError(w, err)
+				return
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	})
+}
+
+// load sends requests at a rate, whether or not they are answered, and counts the
+// answers by status; 0 is no answer. It ends with ctx, or after a time, when all
+// have been answered.
+func load(ctx context.Context, url string, rate float64, d time.Duration) map[int]int {
+	client := &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	defer client.CloseIdleConnections()
+	var (
+		mu      sync.Mutex
+		answers = make(map[int]int)
+		running sync.WaitGroup
+	)
+	tick := time.NewTicker(time.Duration(float64(time.Second) / rate))
+	defer tick.Stop()
+	end := time.After(d)
+	for {
+		select {
+		case <-ctx.Done():
+			running.Wait()
+			return answers
+		case <-end:
+			running.Wait()
+			return answers
+		case <-tick.C:
+			running.Go(func() {
+				status := get(context.WithoutCancel(ctx), client, url)
+				mu.Lock()
+				answers[status]++
+				mu.Unlock()
+			})
+		}
+	}
+}
+
+func get(ctx context.Context, client *http.Client, url string) int {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return 0
+	}
+	return resp.StatusCode
+}
+
+// underLoad sends requests until the test ends.
+func underLoad(t *testing.T, url string, rate float64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan map[int]int, 1)
+	go func() { done <- load(ctx, url, rate, 2*time.Minute) }()
+	t.Cleanup(func() {
+		cancel()
+		t.Logf("the load was answered: %v", <-done)
+	})
+}
