@@ -17,17 +17,9 @@ type unbounded struct {
 // unboundedClient reports whether the client e has no timeout wherever it may
 // have been made, and nothing in sight gives it one.
 func (p *pass) unboundedClient(e ast.Expr, result int) (unbounded, bool) {
-	t, ok := p.trace(e, result)
-	if !ok || len(t.leaves) == 0 {
-		return unbounded{}, false
-	}
 	var u unbounded
-	for _, leaf := range t.leaves {
-		if !p.noTimeout(leaf, &u) {
-			return unbounded{}, false
-		}
-	}
-	return u, p.harmless(t, map[*types.Var]bool{}, boundsClient)
+	proved := p.proved(e, result, func(v value) bool { return p.noTimeout(v, &u) }, boundsClient)
+	return u, proved
 }
 
 // noTimeout reports whether a client is made without any bound. An explicit
@@ -113,16 +105,7 @@ func (p *pass) defaultReplaced() bool {
 // neither bounds a response nor leads somewhere special. Anything else, a
 // tunnel, an in-memory server, a stream, knows better than we do.
 func (p *pass) plainTransport(e ast.Expr) bool {
-	t, ok := p.trace(e, 0)
-	if !ok {
-		return false
-	}
-	for _, leaf := range t.leaves {
-		if !p.plainLeaf(leaf) {
-			return false
-		}
-	}
-	return p.harmless(t, map[*types.Var]bool{}, bendsTransport)
+	return p.TypesInfo.Types[e].IsNil() || p.proved(e, 0, p.plainLeaf, bendsTransport)
 }
 
 func (p *pass) plainLeaf(v value) bool {
@@ -189,6 +172,22 @@ func bendsTransport(u use) bool {
 		return u.method.Name() != "CloseIdleConnections" && u.method.Name() != "RoundTrip" && u.method.Name() != "Clone"
 	}
 	return false
+}
+
+// proved reports whether result number result of e is, wherever it may have been
+// made, what made accepts, and whether nothing that matters is done to it
+// afterwards. This is the question behind every rule that speaks of a bound.
+func (p *pass) proved(e ast.Expr, result int, made func(value) bool, matters func(use) bool) bool {
+	t, ok := p.trace(e, result)
+	if !ok || len(t.leaves) == 0 {
+		return false
+	}
+	for _, leaf := range t.leaves {
+		if !made(leaf) {
+			return false
+		}
+	}
+	return p.harmless(t, make(map[*types.Var]bool), matters)
 }
 
 // harmless reports whether all uses of all holders on the trail are in sight

@@ -69,7 +69,7 @@ func (p *pass) exportFacts() {
 // returnsUnbounded reports whether result i is, on every way out, a client of
 // the function's own without a timeout.
 func (p *pass) returnsUnbounded(fn *types.Func, i int) bool {
-	t := &trail{holders: make(map[*types.Var]bool), through: make(map[*types.Func]bool)}
+	t := newTrail()
 	if !p.followResult(t, fn, p.decls[fn], i) || len(t.leaves) == 0 {
 		return false
 	}

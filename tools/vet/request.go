@@ -21,17 +21,11 @@ func (p *pass) sends(call *ast.CallExpr) string {
 // unboundedRequest reports whether the request e has no context, or the
 // background, and nothing in sight gives it another.
 func (p *pass) unboundedRequest(e ast.Expr) bool {
-	t, ok := p.trace(e, 0)
-	if !ok || len(t.leaves) == 0 {
-		return false
+	made := func(v value) bool {
+		call, ok := v.expr.(*ast.CallExpr)
+		return ok && p.makesUnbounded(call)
 	}
-	for _, leaf := range t.leaves {
-		call, ok := leaf.expr.(*ast.CallExpr)
-		if !ok || !p.makesUnbounded(call) {
-			return false
-		}
-	}
-	return p.harmless(t, map[*types.Var]bool{}, p.bindsRequest)
+	return p.proved(e, 0, made, bindsRequest)
 }
 
 // makesUnbounded reports whether a call makes a request that has no bound.
@@ -68,7 +62,7 @@ func (p *pass) isBackground(e ast.Expr) bool {
 
 // bindsRequest is a use that may give a request a context, or that takes it out
 // of sight.
-func (p *pass) bindsRequest(u use) bool {
+func bindsRequest(u use) bool {
 	switch u.fate {
 	case wrote:
 		return u.field == "*"
@@ -86,8 +80,9 @@ func (p *pass) sinks(c inspector.Cursor) bool {
 	if req == nil {
 		return false
 	}
-	t := &trail{holders: map[*types.Var]bool{req: true}, through: make(map[*types.Func]bool)}
-	if !p.inSight(req) || !p.harmless(t, make(map[*types.Var]bool), p.bindsRequest) {
+	t := newTrail()
+	t.holders[req] = true
+	if !p.inSight(req) || !p.harmless(t, make(map[*types.Var]bool), bindsRequest) {
 		return false
 	}
 	return p.isSent(req, make(map[*types.Var]bool))

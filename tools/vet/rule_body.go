@@ -32,17 +32,7 @@ func (p *pass) checkCancel(c inspector.Cursor, body *ast.BlockStmt) {
 }
 
 func (p *pass) returnsResponse(f inspector.Cursor) bool {
-	var sig *types.Signature
-	switch n := f.Node().(type) {
-	case *ast.FuncDecl:
-		fn, ok := p.TypesInfo.Defs[n.Name].(*types.Func)
-		if !ok {
-			return false
-		}
-		sig = fn.Signature()
-	case *ast.FuncLit:
-		sig, _ = p.TypesInfo.TypeOf(n).(*types.Signature)
-	}
+	sig := p.signature(f)
 	if sig == nil {
 		return false
 	}

@@ -3,7 +3,6 @@ package vet
 import (
 	"go/ast"
 	"go/constant"
-	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -51,15 +50,9 @@ func (p *pass) dials(call *ast.CallExpr) (name string, addr ast.Expr) {
 // unboundedDialer reports whether the dialer has neither a timeout nor anything
 // else that may end a dial early.
 func (p *pass) unboundedDialer(e ast.Expr) bool {
-	t, ok := p.trace(e, 0)
-	if !ok || len(t.leaves) == 0 {
-		return false
+	made := func(v value) bool {
+		lit, ok := v.expr.(*ast.CompositeLit)
+		return v.expr == nil || ok && len(lit.Elts) == 0
 	}
-	for _, leaf := range t.leaves {
-		lit, ok := leaf.expr.(*ast.CompositeLit)
-		if leaf.expr != nil && (!ok || len(lit.Elts) > 0) {
-			return false
-		}
-	}
-	return p.harmless(t, make(map[*types.Var]bool), func(u use) bool { return u.fate == wrote })
+	return p.proved(e, 0, made, func(u use) bool { return u.fate == wrote })
 }

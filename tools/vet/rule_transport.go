@@ -46,18 +46,8 @@ func (p *pass) keepsIdle(lit *ast.CompositeLit) bool {
 // then one connection is no leak. In a program, or a package of its commands,
 // that is all but what serves requests.
 func (p *pass) runsOnce(f inspector.Cursor) bool {
-	var sig *types.Signature
-	switch n := f.Node().(type) {
-	case *ast.FuncDecl:
-		fn, ok := p.TypesInfo.Defs[n.Name].(*types.Func)
-		if !ok || setsUp(n.Name.Name) {
-			return true
-		}
-		sig = fn.Signature()
-	case *ast.FuncLit:
-		sig, _ = p.TypesInfo.TypeOf(n).(*types.Signature)
-	}
-	if sig == nil {
+	sig := p.signature(f)
+	if decl, ok := f.Node().(*ast.FuncDecl); sig == nil || ok && setsUp(decl.Name.Name) {
 		return true
 	}
 	serves := false

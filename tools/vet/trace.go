@@ -24,11 +24,15 @@ type trail struct {
 	through map[*types.Func]bool // the functions that returned it
 }
 
+func newTrail() *trail {
+	return &trail{holders: make(map[*types.Var]bool), through: make(map[*types.Func]bool)}
+}
+
 // trace follows a value back to all places where it may have been made. It
 // reports false if any of them is out of sight: a parameter, an exported
 // field, an assignment it can not read.
 func (p *pass) trace(e ast.Expr, result int) (*trail, bool) {
-	t := &trail{holders: make(map[*types.Var]bool), through: make(map[*types.Func]bool)}
+	t := newTrail()
 	return t, p.follow(t, value{expr: e, result: result})
 }
 
@@ -136,6 +140,20 @@ func (p *pass) enclosingFunc(c inspector.Cursor) inspector.Cursor {
 		return f
 	}
 	return inspector.Cursor{}
+}
+
+// signature returns the type of a function declaration or literal, or nil.
+func (p *pass) signature(f inspector.Cursor) *types.Signature {
+	switch n := f.Node().(type) {
+	case *ast.FuncDecl:
+		if fn, ok := p.TypesInfo.Defs[n.Name].(*types.Func); ok {
+			return fn.Signature()
+		}
+	case *ast.FuncLit:
+		sig, _ := p.TypesInfo.TypeOf(n).(*types.Signature)
+		return sig
+	}
+	return nil
 }
 
 // inSight reports whether only this package can assign to v. Nobody imports a

@@ -51,7 +51,7 @@ func write(t *testing.T, name, content string) {
 	}
 }
 
-// goTool runs the go command with @ in its arguments replaced by the tool, and
+// goTool runs the go command with SELF in its arguments replaced by the tool, and
 // returns all it prints.
 func goTool(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -60,7 +60,7 @@ func goTool(t *testing.T, args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "@", self)
+		args[i] = strings.ReplaceAll(args[i], "SELF", self)
 	}
 	out, err := exec.Command("go", args...).CombinedOutput()
 	return string(out), err
@@ -68,7 +68,7 @@ func goTool(t *testing.T, args ...string) (string, error) {
 
 func vetTool(t *testing.T, args ...string) string {
 	t.Helper()
-	out, _ := goTool(t, append([]string{"vet", "-vettool=@"}, args...)...)
+	out, _ := goTool(t, append([]string{"vet", "-vettool=SELF"}, args...)...)
 	return out
 }
 
@@ -164,7 +164,7 @@ func Get(ctx context.Context, c *http.Client, u string) {
 `
 
 func TestFixesApplyUnderEveryDriver(t *testing.T) {
-	for _, args := range [][]string{{"vet", "-vettool=@", "-fix", "./..."}, {"fix", "-fixtool=@", "./..."}, nil} {
+	for _, args := range [][]string{{"vet", "-vettool=SELF", "-fix", "./..."}, {"fix", "-fixtool=SELF", "./..."}, nil} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			module(t, "p/p.go", dropped)
 			if args == nil {
@@ -320,5 +320,36 @@ func TestSelfTestSeesAToolThatDoesNotRun(t *testing.T) {
 	t.Setenv("GOFLAGS", "-vettool="+self)
 	if code, _, _ := run("-selftest", "go", "vet"); code != 2 {
 		t.Errorf("-vettool in GOFLAGS: Run(-selftest) = %d, want 2", code)
+	}
+}
+
+// A tool directive is how a module pins the analyzer beside its code.
+func TestRunsAsGoTool(t *testing.T) {
+	tools, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(tools, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	module(t, "p/p.go", bad)
+	write(t, "go.sum", string(sums))
+	write(t, "go.mod", fmt.Sprintf(`module example.com/m
+
+go 1.26.0
+
+require github.com/offtake-go/offtake/tools v0.0.0
+
+replace (
+	github.com/offtake-go/offtake/tools => %s
+	github.com/offtake-go/offtake => %s
+)
+`, tools, filepath.Dir(tools)))
+	if out, err := goTool(t, "get", "-tool", "github.com/offtake-go/offtake/tools/cmd/offtakevet@v0.0.0"); err != nil {
+		t.Fatalf("go get -tool: %v\n%s", err, out)
+	}
+	if out, err := goTool(t, "tool", "offtakevet", "./..."); err == nil || !strings.Contains(out, inP) {
+		t.Errorf("go tool offtakevet ./... = %v, prints %q, want exit 1 and %q", err, out, inP)
 	}
 }
