@@ -1,14 +1,11 @@
 package httpclient
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,45 +61,5 @@ func TestConnectionsOpenedTogetherAgeApart(t *testing.T) {
 	}
 	if earliest < 90*time.Second || latest > 111*time.Second || latest-earliest < 10*time.Second {
 		t.Errorf("ages from %v to %v, want them spread over 90s to 110s", earliest, latest)
-	}
-}
-
-func TestTrafficFollowsDNSWithinTheAge(t *testing.T) {
-	var at [2]atomic.Int32
-	serve := func(i int, address string) net.Listener {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Skip("this system has no such loopback address: ", err)
-		}
-		s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { at[i].Add(1) })}
-		go s.Serve(l)
-		t.Cleanup(func() { s.Close() })
-		return l
-	}
-	first := serve(0, "127.0.0.1:0")
-	_, port, _ := net.SplitHostPort(first.Addr().String())
-	serve(1, "127.0.0.2:"+port)
-
-	c := newClient(t, "http://upstream.example:"+port, capacity.Plan{InFlight: 4}, &Options{MaxAge: 20 * time.Millisecond})
-	var moved atomic.Bool
-	c.core.dialer.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
-		if moved.Load() {
-			return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
-		}
-		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-	}
-	together(t, c, 4)
-	moved.Store(true)
-	<-time.After(25 * time.Millisecond) // older than any jitter allows
-	together(t, c, 4)                   // the last on the old connections
-	before := at[0].Load()
-	for range 10 {
-		together(t, c, 4)
-	}
-	if got := at[0].Load() - before; got != 0 {
-		t.Errorf("requests to the old address after its connections' age = %d, want 0", got)
-	}
-	if got := at[1].Load(); got < 40 {
-		t.Errorf("requests to the new address = %d, want at least 40", got)
 	}
 }

@@ -116,63 +116,6 @@ func TestWaitersFailTogetherWhenEveryDialFails(t *testing.T) {
 	})
 }
 
-func TestConnectionsSpreadOverAllAddresses(t *testing.T) {
-	c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 12}, nil)
-	d := c.core.dialer
-	server := newListener(t, "127.0.0.1:0")
-	_, port, _ := net.SplitHostPort(server.Addr().String())
-	d.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
-		return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3")}, nil
-	}
-	for _, more := range []string{"127.0.0.2:", "127.0.0.3:"} {
-		newListener(t, more+port)
-	}
-	got := make(map[string]int)
-	for range 12 {
-		conn, err := d.connectTCP(t.Context(), "tcp", "upstream.example:"+port)
-		if err != nil {
-			t.Fatal(err)
-		}
-		host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
-		got[host]++
-		conn.Close()
-	}
-	for host, n := range got {
-		if n != 4 || len(got) != 3 {
-			t.Errorf("connections to %s = %d of %v, want 4 to each of 3", host, n, got)
-		}
-	}
-}
-
-// newListener accepts connections in its backlog, and serves none.
-func newListener(t *testing.T, address string) net.Listener {
-	t.Helper()
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Skip("this system has no such loopback address: ", err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
-}
-
-func TestADeadAddressCostsNoMoreThanItsOwnTime(t *testing.T) {
-	c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 1}, &Options{Connect: 100 * time.Millisecond})
-	d := c.core.dialer
-	server := newListener(t, "127.0.0.1:0")
-	_, port, _ := net.SplitHostPort(server.Addr().String())
-	d.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
-		// RFC 5737 keeps the first for documentation: nobody answers there.
-		return []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("127.0.0.1")}, nil
-	}
-	for range 2 { // each comes first once
-		conn, err := d.connectTCP(t.Context(), "tcp", "upstream.example:"+port)
-		if err != nil {
-			t.Fatalf("connect = %v, want the second address to do", err)
-		}
-		conn.Close()
-	}
-}
-
 func TestALookUpThatFailsIsDNS(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err      error

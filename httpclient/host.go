@@ -59,7 +59,7 @@ func (h *host) acquire(ctx context.Context) (c *shared, waited bool, err error) 
 // pick reserves a stream. Nobody may pass those that wait: w is the caller's
 // place among them.
 func (h *host) pick(w *streamWaiter) *shared {
-	most := h.streams.core.plan.Load().Streams
+	most, _ := h.streams.core.sharing()
 	for {
 		c := h.freest(w)
 		switch {
@@ -140,10 +140,10 @@ func (w *streamWaiter) tell(err error) {
 // enough for those that wait. The dial goes on if its caller gives up: somebody
 // else will need it.
 func (h *host) dialIfDue(ctx context.Context) {
-	plan := h.streams.core.plan.Load()
+	each, conns := h.streams.core.sharing()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.conns)+h.dialing >= plan.Connections || len(h.waiting) <= h.dialing*plan.Streams {
+	if h.closed || len(h.conns)+h.dialing >= conns || len(h.waiting) <= h.dialing*each {
 		return
 	}
 	h.dialing++

@@ -49,7 +49,8 @@ func (c *core) limitsOf(p capacity.Plan) gate.Limits {
 // Observe switches observe mode, for the gate, the retry budget and
 // Options.MaxBody: in it every decision is made and counted
 // (offtake_client_refused_total and offtake_client_limited_total with
-// observed="true"), and none is applied.
+// observed="true"), and none is applied. The limits on connections and dials are lifted
+// with that on places.
 func (c *Client) Observe(on bool) {
 	if core, err := c.alive(); err == nil {
 		core.observe(on)
@@ -58,6 +59,8 @@ func (c *Client) Observe(on bool) {
 
 func (c *core) observe(on bool) {
 	c.gate.Observe(on)
+	c.dialer.slots.Observe(on)
+	c.dialer.turns.Observe(on)
 	c.limits.observing.Store(on)
 }
 

@@ -9,6 +9,17 @@ import (
 	"github.com/offtake-go/offtake/capacity"
 )
 
+// newListener accepts connections in its backlog, and serves none.
+func newListener(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
 // raw is a loopback server that does on each connection whatever serve does, for
 // answers that no well-behaved server gives.
 func raw(t *testing.T, plan capacity.Plan, o *Options, serve func(net.Conn, *bufio.Reader)) *Client {

@@ -143,10 +143,12 @@ func TestRepeatedBodiesAreTheSameBytes(t *testing.T) {
 		body     func() (io.Reader, func() (io.ReadCloser, error))
 		attempts int32
 	}{
-		"bytes":       {func() (io.Reader, func() (io.ReadCloser, error)) { return bytes.NewReader(want), nil }, 2},
-		"a file":      {func() (io.Reader, func() (io.ReadCloser, error)) { f, _ := open(); return f, open }, 2},
-		"read once":   {func() (io.Reader, func() (io.ReadCloser, error)) { return io.MultiReader(bytes.NewReader(want)), nil }, 1},
-		"GetBody bad": {func() (io.Reader, func() (io.ReadCloser, error)) { return bytes.NewReader(want), func() (io.ReadCloser, error) { return nil, errors.New("the file is gone") } }, 1},
+		"bytes":     {func() (io.Reader, func() (io.ReadCloser, error)) { return bytes.NewReader(want), nil }, 2},
+		"a file":    {func() (io.Reader, func() (io.ReadCloser, error)) { f, _ := open(); return f, open }, 2},
+		"read once": {func() (io.Reader, func() (io.ReadCloser, error)) { return io.MultiReader(bytes.NewReader(want)), nil }, 1},
+		"GetBody bad": {func() (io.Reader, func() (io.ReadCloser, error)) {
+			return bytes.NewReader(want), func() (io.ReadCloser, error) { return nil, errors.New("the file is gone") }
+		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n atomic.Int32

@@ -3,6 +3,7 @@ package httpclient
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
@@ -53,6 +54,16 @@ func (o *Options) wantsStreams(scheme string) bool {
 		return o.Protocols.HTTP2()
 	}
 	return o.Protocols.UnencryptedHTTP2() && !o.Protocols.HTTP1()
+}
+
+// sharing is how many requests may share a connection, and how many connections
+// there may be. In observe mode calls beyond the plan need more of them.
+func (c *core) sharing() (each, conns int) {
+	plan := c.plan.Load()
+	if c.limits.observing.Load() {
+		return plan.Streams, math.MaxInt
+	}
+	return plan.Streams, plan.Connections
 }
 
 // RoundTrip implements http.RoundTripper: one request, repeated only if the
