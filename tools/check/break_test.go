@@ -36,7 +36,7 @@ func checkTexts(t testing.TB, contractText, mesh string) *check.Report {
 		t.Fatal(err)
 	}
 	o := check.Options{Now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
-	return check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), o).Check(o, check.Baseline{})
+	return check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), o).Check(check.Baseline{})
 }
 
 func TestTheHealthySetHolds(t *testing.T) {

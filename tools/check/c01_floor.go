@@ -8,17 +8,18 @@ import (
 
 // c01 is whether a pool carries the peak at all.
 type c01 struct {
-	Rate, Lat float64
+	Rate      float64
+	Latency   float64 `json:"lat"`
 	Pods, Cap int
 }
 
 func (n c01) verdict() Verdict {
-	load := capacity.Little(n.Rate, n.Lat)
+	load := capacity.Little(n.Rate, n.Latency)
 	all := n.Cap * n.Pods
 	least := int(math.Ceil(load / float64(n.Pods) * (1 - 1e-12)))
 	return holds(float64(all) >= load*(1-1e-12),
 		say("%g/s x %g s = %g in flight, %.4g per replica; cap %d x %d = %d carries %.4g/s (%s cannot be carried)",
-			n.Rate, n.Lat, load, load/float64(n.Pods), n.Cap, n.Pods, all, capacity.MaxRate(all, n.Lat), share(capacity.Loss(all, load))),
+			n.Rate, n.Latency, load, load/float64(n.Pods), n.Cap, n.Pods, all, capacity.MaxRate(all, n.Latency), share(capacity.Loss(all, load))),
 		say("raise the cap to %d or more, plus headroom, or bring the mean latency to %.4g s", least, capacity.CriticalLatency(all, n.Rate))).scaled(float64(all), load, "in flight")
 }
 

@@ -4,15 +4,17 @@ import "github.com/offtake-go/offtake/capacity"
 
 // c02 is how often a call has to wait at peak.
 type c02 struct {
-	Rate, Lat, Target float64
-	Pods, Cap         int
+	Rate      float64
+	Latency   float64 `json:"lat"`
+	Target    float64
+	Pods, Cap int
 }
 
 func (n c02) verdict() Verdict {
 	rate := n.Rate / float64(n.Pods)
-	load := rate * n.Lat
+	load := rate * n.Latency
 	chance, wait := capacity.ErlangC(n.Cap, load), "unbounded"
-	if mean := capacity.MeanWait(n.Cap, rate, n.Lat); mean < 1e6 {
+	if mean := capacity.MeanWait(n.Cap, rate, n.Latency); mean < 1e6 {
 		wait = say("%.4g s", mean)
 	}
 	enough, err := capacity.PlacesFor(load, n.Target)

@@ -2,11 +2,15 @@ package check
 
 // c03 is whether all replicas together stay within the upstream's limit.
 type c03 struct {
-	Cap, Replicas, Surge, Term, Limit int
+	Cap      int
+	Replicas int
+	Surge    int
+	Draining int `json:"term"`
+	Limit    int
 }
 
 func (n c03) verdict() Verdict {
-	pods := n.Replicas + n.Surge + n.Term
+	pods := n.Replicas + n.Surge + n.Draining
 	return holds(n.Cap*pods <= n.Limit,
 		say("%d x %d pods = %d vs limit %d", n.Cap, pods, n.Cap*pods, n.Limit),
 		say("a cap of %d or less, a limiter that the replicas share, or fewer surge pods", n.Limit/pods)).scaled(float64(n.Limit), float64(n.Cap*pods), "connections")

@@ -8,16 +8,22 @@ import (
 
 // c04 is whether any cap fits between the floor and the ceiling during a rollout.
 type c04 struct {
-	Rate, Lat                               float64
-	Replicas, Surge, Unav, Term, Limit, Max int
+	Rate        float64
+	Latency     float64 `json:"lat"`
+	Replicas    int
+	Surge       int
+	Unavailable int `json:"unav"`
+	Draining    int `json:"term"`
+	Limit       int
+	MaxReplicas int `json:"max"`
 }
 
 func (n c04) verdict() Verdict {
-	load := capacity.Little(n.Rate, n.Lat)
-	serving := n.Replicas - n.Unav
-	connected := max(n.Replicas, n.Max) + n.Surge + n.Term
+	load := capacity.Little(n.Rate, n.Latency)
+	serving := n.Replicas - n.Unavailable
+	connected := max(n.Replicas, n.MaxReplicas) + n.Surge + n.Draining
 	if serving < 1 {
-		return holds(false, say("no pod serves while %d are unavailable", n.Unav), "maxUnavailable 0")
+		return holds(false, say("no pod serves while %d are unavailable", n.Unavailable), "maxUnavailable 0")
 	}
 	least := ceilTo(load / float64(serving))
 	most := n.Limit / connected
@@ -32,11 +38,11 @@ func (n c04) verdict() Verdict {
 
 func (n c04) levers(load float64, least, connected int) string {
 	s := say("INFEASIBLE; any one of: limit >= %d", least*connected)
-	gentle := n.Limit / (max(n.Replicas, n.Max) + 1 + n.Term)
+	gentle := n.Limit / (max(n.Replicas, n.MaxReplicas) + 1 + n.Draining)
 	if floor := ceilTo(load / float64(n.Replicas)); floor <= gentle {
 		s += say(" | maxSurge 1 and maxUnavailable 0, which allow [%d,%d]", floor, gentle)
 	}
-	carried := float64(n.Limit/connected) * float64(n.Replicas-n.Unav)
+	carried := float64(n.Limit/connected) * float64(n.Replicas-n.Unavailable)
 	return s + say(" | mean latency <= %.4g s | refuse >= %s with 429", carried/n.Rate, share(1-carried/load))
 }
 

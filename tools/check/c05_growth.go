@@ -2,18 +2,20 @@ package check
 
 // c05 is whether the limit carries the headroom that is asked for.
 type c05 struct {
-	Rate, Lat, Growth float64
-	Limit             int
+	Rate     float64
+	Latency  float64 `json:"lat"`
+	Headroom float64 `json:"growth"`
+	Limit    int
 }
 
 func (n c05) verdict() Verdict {
-	load := n.Rate * n.Lat
+	load := n.Rate * n.Latency
 	limit := float64(n.Limit)
-	levers := say("max growth %.4gx, or latency <= %.4g s, or shed %s", limit/load, limit/(n.Growth*n.Rate), share(max(0, 1-limit/(n.Growth*load))))
-	return holds(n.Growth*load <= limit,
-		say("%.4g needed vs %d: %s", n.Growth*load, n.Limit, levers),
+	levers := say("max growth %.4gx, or latency <= %.4g s, or refuse %s", limit/load, limit/(n.Headroom*n.Rate), share(max(0, 1-limit/(n.Headroom*load))))
+	return holds(n.Headroom*load <= limit,
+		say("%.4g needed vs %d: %s", n.Headroom*load, n.Limit, levers),
 		say("INFEASIBLE; any one of: limit >= %d | mean latency <= %.4g s | rate <= %.4g/s | refuse >= %s with 429",
-			ceilTo(n.Growth*load), limit/(n.Growth*n.Rate), limit/n.Lat, share(max(0, 1-limit/(n.Growth*load))))).scaled(limit, n.Growth*load, "in flight")
+			ceilTo(n.Headroom*load), limit/(n.Headroom*n.Rate), limit/n.Latency, share(max(0, 1-limit/(n.Headroom*load))))).scaled(limit, n.Headroom*load, "in flight")
 }
 
 func ruleC05() Rule {

@@ -2,14 +2,19 @@ package check
 
 // c08 is whether a canary can show what the peak will do.
 type c08 struct {
-	Rc, Lc, Cc, Rp, Lp, Cp float64
+	CanaryRate    float64 `json:"rc"`
+	CanaryLatency float64 `json:"lc"`
+	CanaryPlaces  float64 `json:"cc"`
+	Rate          float64 `json:"rp"`
+	Latency       float64 `json:"lp"`
+	Places        float64 `json:"cp"`
 }
 
 func (n c08) verdict() Verdict {
-	canary, peak := n.Rc*n.Lc/n.Cc, n.Rp*n.Lp/n.Cp
+	canary, peak := n.CanaryRate*n.CanaryLatency/n.CanaryPlaces, n.Rate*n.Latency/n.Places
 	return holds(canary >= 0.7*peak,
 		say("canary loads the pool to %s, peak needs %s", share(canary), share(peak)),
-		say("%.4g places for the canary, or a load test at the peak", n.Rc*n.Lc/peak))
+		say("%.4g places for the canary, or a load test at the peak", n.CanaryRate*n.CanaryLatency/peak))
 }
 
 func ruleC08() Rule {

@@ -5,14 +5,14 @@ import "github.com/offtake-go/offtake/capacity"
 // c09 is whether enough idle connections are kept.
 type c09 struct {
 	Idle int
-	L    float64
+	Load float64 `json:"l"`
 }
 
 func (n c09) verdict() Verdict {
-	least := capacity.SquareRootStaffing(n.L, 2)
+	least := capacity.SquareRootStaffing(n.Load, 2)
 	return holds(float64(n.Idle) >= least,
 		say("idle %d < %.4g: about 1/(idle+1) = %s of calls dial a new connection (exact chain: %s for idle %d, L %.4g)",
-			n.Idle, least, share(1/float64(n.Idle+1)), share(capacity.DialChance(n.L, n.Idle)), n.Idle, n.L),
+			n.Idle, least, share(1/float64(n.Idle+1)), share(capacity.DialChance(n.Load, n.Idle)), n.Idle, n.Load),
 		say("MaxIdleConnsPerHost = MaxConnsPerHost, %d or more", ceilTo(least)))
 }
 

@@ -4,15 +4,15 @@ import "math"
 
 // c12 is whether the calls fit on their connections.
 type c12 struct {
-	L              float64
+	Load           float64 `json:"l"`
 	Conns, Streams int
 }
 
 func (n c12) verdict() Verdict {
 	room := n.Conns * n.Streams
-	return holds(n.L <= float64(room),
-		say("%.4g concurrent calls, %d streams: %.4g wait, %d connections needed", n.L, n.Streams, math.Max(0, n.L-float64(room)), max(1, ceilTo(n.L/float64(n.Streams)))),
-		say("%d connections, or as many streams", ceilTo(n.L/float64(n.Streams))))
+	return holds(n.Load <= float64(room),
+		say("%.4g concurrent calls, %d streams: %.4g wait, %d connections needed", n.Load, n.Streams, math.Max(0, n.Load-float64(room)), max(1, ceilTo(n.Load/float64(n.Streams)))),
+		say("%d connections, or as many streams", ceilTo(n.Load/float64(n.Streams))))
 }
 
 func ruleC12() Rule {

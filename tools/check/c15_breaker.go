@@ -2,14 +2,15 @@ package check
 
 // c15 is which of two limits acts first.
 type c15 struct {
-	Breaker, Appcap int
-	L               float64
+	Breaker int
+	Places  int     `json:"appcap"`
+	Load    float64 `json:"l"`
 }
 
 func (n c15) verdict() Verdict {
-	least := max(ceilTo(n.L), n.Appcap)
-	return holds(float64(n.Breaker) >= n.L,
-		say("breaker %d vs in flight %.4g, app cap %d: overflow -> 503 UO (this proxy never retries an overflow; a calling proxy sees a plain 503)", n.Breaker, n.L, n.Appcap),
+	least := max(ceilTo(n.Load), n.Places)
+	return holds(float64(n.Breaker) >= n.Load,
+		say("breaker %d vs in flight %.4g, app cap %d: overflow -> 503 UO (this proxy never retries an overflow; a calling proxy sees a plain 503)", n.Breaker, n.Load, n.Places),
 		say("a breaker of %d or more, so that the program's own limit acts first", least))
 }
 

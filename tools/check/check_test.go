@@ -56,7 +56,7 @@ func TestIgnoresHoldUntilTheirDay(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := check.Options{Now: now.Add(12 * time.Hour)}
-		r := check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), o).Check(o, check.Baseline{})
+		r := check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), o).Check(check.Baseline{})
 		if got := rules(r); got != want {
 			t.Errorf("on %s: %q, want %q", day, got, want)
 		}
@@ -89,7 +89,7 @@ func TestTheBaselineHidesWhatWasThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	worse := strings.Replace(strings.Replace(mesh, "seconds: 10", "seconds: 2", 1), "baseEjectionTime: 30s", "baseEjectionTime: 90s", 1)
-	r := check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(worse)), check.Options{}).Check(check.Options{}, known)
+	r := check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(worse)), check.Options{}).Check(known)
 	if got := rules(r); got != "O08" || r.Ignored != 1 {
 		t.Errorf("findings = %q, %d ignored, want only the new O08: the old one's number changed, but it is the same", got, r.Ignored)
 	}
@@ -188,7 +188,7 @@ func BenchmarkCheck1000Manifests(b *testing.B) {
 		if len(set.Problems) > 0 {
 			b.Fatal(set.Problems[0])
 		}
-		if r := check.NewWorld(c, set, check.Options{}).Check(check.Options{}, check.Baseline{}); len(r.Findings) > 0 {
+		if r := check.NewWorld(c, set, check.Options{}).Check(check.Baseline{}); len(r.Findings) > 0 {
 			b.Fatal(r.Findings[0])
 		}
 	}
@@ -203,7 +203,7 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := check.NewWorld(c, manifest.Parse("mesh.yaml", mesh), check.Options{}).Check(check.Options{}, check.Baseline{})
+		r := check.NewWorld(c, manifest.Parse("mesh.yaml", mesh), check.Options{}).Check(check.Baseline{})
 		for _, finding := range r.Findings {
 			if finding.Evidence == "" || finding.Remedy == "" {
 				t.Errorf("%+v has no evidence or no remedy", finding)

@@ -56,8 +56,8 @@ func (r *Report) Worst() (Severity, bool) {
 	return slices.MaxFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) }).Severity, true
 }
 
-// Check applies every rule to a world.
-func (w *World) Check(o Options, known Baseline) *Report {
+// Check applies every rule to a world. Findings of the baseline are not reported.
+func (w *World) Check(known Baseline) *Report {
 	r := &Report{}
 	for _, rule := range Rules() {
 		cases := rule.cases(w)
@@ -75,7 +75,7 @@ func (w *World) Check(o Options, known Baseline) *Report {
 		r.Findings = append(r.Findings, found...)
 	}
 	w.addProblems(r)
-	w.ignore(r, o)
+	w.ignore(r)
 	known.drop(r)
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Ref.String(), b.Ref.String()))

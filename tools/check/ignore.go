@@ -5,20 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // ignore drops the findings that the contract accepts for a while, and adds one for
 // each ignore that has expired or covers nothing.
-func (w *World) ignore(r *Report, o Options) {
-	now := o.Now
-	if now.IsZero() {
-		now = time.Now()
-	}
+func (w *World) ignore(r *Report) {
 	for i, ig := range w.Contract.Ignore {
 		ref := w.at(fmt.Sprintf("ignore[%d]", i))
 		// It holds to the end of its last day.
-		if !now.Before(ig.Expires.AddDate(0, 0, 1)) {
+		if !w.now.Before(ig.Expires.AddDate(0, 0, 1)) {
 			r.Findings = append(r.Findings, Finding{
 				Rule: expiredIgnore, Title: "an ignore has expired", Severity: Error, Subject: ig.Rule, Ref: ref,
 				Evidence: fmt.Sprintf("%s was accepted until %v: %s", ig.Rule, ig.Expires, ig.Reason), Remedy: "the finding mended, or a later day",

@@ -36,7 +36,7 @@ func checkDir(t testing.TB, dir string, o check.Options) *check.Report {
 	if o.Now.IsZero() {
 		o.Now = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	return check.NewWorld(c, set, o).Check(o, check.Baseline{})
+	return check.NewWorld(c, set, o).Check(check.Baseline{})
 }
 
 func TestTheIncidentsAreFound(t *testing.T) {

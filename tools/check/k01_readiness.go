@@ -2,12 +2,12 @@ package check
 
 // k01 is whether traffic comes before the pool is ready.
 type k01 struct {
-	Warm float64
-	Gate bool
+	Warm  float64
+	Gated bool `json:"gate"`
 }
 
 func (n k01) verdict() Verdict {
-	return holds(n.Warm == 0 || n.Gate, say("%g s of traffic before the pool is ready", n.Warm), "a readiness probe that passes when the pools are warm")
+	return holds(n.Warm == 0 || n.Gated, say("%g s of traffic before the pool is ready", n.Warm), "a readiness probe that passes when the pools are warm")
 }
 
 func ruleK01() Rule {

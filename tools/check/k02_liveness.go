@@ -5,14 +5,16 @@ import "math"
 // k02 is whether a probe waits behind requests.
 type k02 struct {
 	Shared  bool
-	Q, W    int
-	Lat, To float64
+	Queue   int     `json:"q"`
+	Places  int     `json:"w"`
+	Latency float64 `json:"lat"`
+	Timeout float64 `json:"to"`
 }
 
 func (n k02) verdict() Verdict {
-	wait := float64(n.Q) * n.Lat / float64(n.W)
-	safe := int(math.Ceil(n.To*float64(n.W)/n.Lat)) - 1
-	return holds(!n.Shared || wait < n.To, say("full queue waits %.4g s, probe timeout %g s; largest safe queue %d", wait, n.To, safe),
+	wait := float64(n.Queue) * n.Latency / float64(n.Places)
+	safe := int(math.Ceil(n.Timeout*float64(n.Places)/n.Latency)) - 1
+	return holds(!n.Shared || wait < n.Timeout, say("full queue waits %.4g s, probe timeout %g s; largest safe queue %d", wait, n.Timeout, safe),
 		say("answer probes outside the door, or a queue of at most %d", safe))
 }
 

@@ -2,15 +2,18 @@ package check
 
 // k03 is whether a pod is killed before it has started.
 type k03 struct {
-	Delay, Per, To, Start float64
-	Ft                    int
-	Sp                    bool
+	Delay      float64
+	Period     float64 `json:"per"`
+	Timeout    float64 `json:"to"`
+	Start      float64
+	Failures   int  `json:"ft"`
+	HasStartup bool `json:"sp"`
 }
 
 func (n k03) verdict() Verdict {
-	killed := n.Delay + float64(n.Ft-1)*n.Per + n.To
-	return holds(n.Sp || killed >= n.Start, say("killed after %g s, start needs %g s", killed, n.Start),
-		say("a startupProbe with failureThreshold %d", ceilTo(n.Start/max(n.Per, 1))+1))
+	killed := n.Delay + float64(n.Failures-1)*n.Period + n.Timeout
+	return holds(n.HasStartup || killed >= n.Start, say("killed after %g s, start needs %g s", killed, n.Start),
+		say("a startupProbe with failureThreshold %d", ceilTo(n.Start/max(n.Period, 1))+1))
 }
 
 func ruleK03() Rule {

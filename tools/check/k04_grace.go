@@ -2,11 +2,13 @@ package check
 
 // k04 is whether calls can end before the process is killed.
 type k04 struct {
-	Pre, Req, Grace float64
+	PreStop float64 `json:"pre"`
+	Longest float64 `json:"req"`
+	Grace   float64
 }
 
 func (n k04) verdict() Verdict {
-	return holds(n.Pre+n.Req <= n.Grace, say("%g + %g vs %g s", n.Pre, n.Req, n.Grace), say("terminationGracePeriodSeconds %g", n.Pre+n.Req+2)).scaled(n.Grace, n.Pre+n.Req, "s")
+	return holds(n.PreStop+n.Longest <= n.Grace, say("%g + %g vs %g s", n.PreStop, n.Longest, n.Grace), say("terminationGracePeriodSeconds %g", n.PreStop+n.Longest+2)).scaled(n.Grace, n.PreStop+n.Longest, "s")
 }
 
 func ruleK04() Rule {

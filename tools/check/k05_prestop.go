@@ -2,11 +2,12 @@ package check
 
 // k05 is whether the balancer looks away first.
 type k05 struct {
-	Pre, Prop float64
+	PreStop     float64 `json:"pre"`
+	Propagation float64 `json:"prop"`
 }
 
 func (n k05) verdict() Verdict {
-	return holds(n.Pre >= n.Prop, say("preStop %g s vs propagation %g s: SIGTERM races with proxies that still route here", n.Pre, n.Prop), say("a preStop sleep of %g s", n.Prop))
+	return holds(n.PreStop >= n.Propagation, say("preStop %g s vs propagation %g s: SIGTERM races with proxies that still route here", n.PreStop, n.Propagation), say("a preStop sleep of %g s", n.Propagation))
 }
 
 func ruleK05() Rule {

@@ -4,13 +4,14 @@ import "github.com/offtake-go/offtake/capacity"
 
 // k06 is whether those who stay carry the load of a rollout.
 type k06 struct {
-	N, Unav int
-	Util    float64
+	Pods        int `json:"n"`
+	Unavailable int `json:"unav"`
+	Util        float64
 }
 
 func (n k06) verdict() Verdict {
-	after := n.Util * capacity.LoadAfterEjection(n.N, n.Unav)
-	return holds(after <= 1, say("%.4g x %d/%d = %.4g", n.Util, n.N, n.N-n.Unav, after), say("maxUnavailable %d or less", max(0, int(float64(n.N)*(1-n.Util)))))
+	after := n.Util * capacity.LoadAfterEjection(n.Pods, n.Unavailable)
+	return holds(after <= 1, say("%.4g x %d/%d = %.4g", n.Util, n.Pods, n.Pods-n.Unavailable, after), say("maxUnavailable %d or less", max(0, int(float64(n.Pods)*(1-n.Util)))))
 }
 
 func ruleK06() Rule {

@@ -4,13 +4,15 @@ import "math"
 
 // k07 is whether a whole rollout falls between two sweeps.
 type k07 struct {
-	N, B   int
-	Tb, Iv float64
+	Pods     int     `json:"n"`
+	Batch    int     `json:"b"`
+	PerBatch float64 `json:"tb"`
+	Interval float64 `json:"iv"`
 }
 
 func (n k07) verdict() Verdict {
-	whole := math.Ceil(float64(n.N)/float64(n.B)) * n.Tb
-	return holds(whole > n.Iv, say("%d pods replaced in %.4g s, detector interval %g s", n.N, whole, n.Iv), say("minReadySeconds %g or more, or a smaller batch", n.Iv))
+	whole := math.Ceil(float64(n.Pods)/float64(n.Batch)) * n.PerBatch
+	return holds(whole > n.Interval, say("%d pods replaced in %.4g s, detector interval %g s", n.Pods, whole, n.Interval), say("minReadySeconds %g or more, or a smaller batch", n.Interval))
 }
 
 func ruleK07() Rule {

@@ -2,11 +2,14 @@ package check
 
 // k08 is whether the autoscaler can pass the upstream's limit.
 type k08 struct {
-	Maxr, Surge, Cap, Limit int
+	MaxReplicas int `json:"maxr"`
+	Surge       int
+	Cap         int
+	Limit       int
 }
 
 func (n k08) verdict() Verdict {
-	pods := n.Maxr + n.Surge
+	pods := n.MaxReplicas + n.Surge
 	return holds(pods*n.Cap <= n.Limit, say("%d x %d = %d vs %d", pods, n.Cap, pods*n.Cap, n.Limit),
 		say("a cap of %d, or maxReplicas %d", n.Limit/pods, max(0, n.Limit/max(n.Cap, 1)-n.Surge))).scaled(float64(n.Limit), float64(pods*n.Cap), "connections")
 }

@@ -2,13 +2,15 @@ package check
 
 // k09 is whether the queue holds what comes while warming.
 type k09 struct {
-	R, Warm float64
-	Q, W    int
+	Rate   float64 `json:"r"`
+	Warm   float64
+	Queue  int `json:"q"`
+	Places int `json:"w"`
 }
 
 func (n k09) verdict() Verdict {
-	come := n.R * n.Warm
-	return holds(come <= float64(n.Q+n.W), say("%.4g arrive while warming, room for %d", come, n.Q+n.W), say("a queue of %d, or a readiness gate", max(0, ceilTo(come)-n.W)))
+	come := n.Rate * n.Warm
+	return holds(come <= float64(n.Queue+n.Places), say("%.4g arrive while warming, room for %d", come, n.Queue+n.Places), say("a queue of %d, or a readiness gate", max(0, ceilTo(come)-n.Places)))
 }
 
 func ruleK09() Rule {

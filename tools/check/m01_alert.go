@@ -7,11 +7,12 @@ import (
 
 // m01 is whether an alert can fire before it is too late.
 type m01 struct {
-	Th, Cliff float64
+	Threshold float64 `json:"th"`
+	Cliff     float64
 }
 
 func (n m01) verdict() Verdict {
-	return holds(n.Th <= n.Cliff, say("threshold %g s, p95 stays at %g s until requests time out", n.Th, n.Cliff), say("below %g s: twice the healthy p95, or 0.8 x the caller's deadline", n.Cliff))
+	return holds(n.Threshold <= n.Cliff, say("threshold %g s, p95 stays at %g s until requests time out", n.Threshold, n.Cliff), say("below %g s: twice the healthy p95, or 0.8 x the caller's deadline", n.Cliff))
 }
 
 func ruleM01() Rule {

@@ -7,7 +7,7 @@ import (
 
 // m02 is whether anyone can see what the proxies do.
 type m02 struct {
-	Inc []string
+	Included []string `json:"inc"`
 }
 
 func (n m02) verdict() Verdict {
@@ -15,8 +15,8 @@ func (n m02) verdict() Verdict {
 	for _, name := range []string{"cluster.outbound|80||a.outlier_detection.ejections_active", "cluster.outbound|80||a.lb_healthy_panic"} {
 		ok = ok && n.includes(name)
 	}
-	quoted := make([]string, len(n.Inc))
-	for i, s := range n.Inc {
+	quoted := make([]string, len(n.Included))
+	for i, s := range n.Included {
 		quoted[i] = "'" + s + "'"
 	}
 	return holds(ok, say("inclusion [%s]", strings.Join(quoted, ", ")),
@@ -24,7 +24,7 @@ func (n m02) verdict() Verdict {
 }
 
 func (n m02) includes(name string) bool {
-	for _, s := range n.Inc {
+	for _, s := range n.Included {
 		if strings.HasPrefix(name, s) {
 			return true
 		}

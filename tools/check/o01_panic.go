@@ -2,15 +2,17 @@ package check
 
 // o01 is whether ejections alone lead into panic.
 type o01 struct {
-	N, M, Thr int
-	Ver       Ejector
+	Hosts     int     `json:"n"`
+	Percent   int     `json:"m"`
+	Threshold int     `json:"thr"`
+	By        Ejector `json:"ver"`
 }
 
 func (n o01) verdict() Verdict {
-	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
-	return holds(!Panics(n.N, n.N-out, n.Thr),
-		say("Emax=%d of %d (%s), healthy %s vs panic < %d%%", out, n.N, n.Ver, share(float64(n.N-out)/float64(n.N)), n.Thr),
-		largestPercent(n.N, n.Ver, func(out int) bool { return !Panics(n.N, n.N-out, n.Thr) })+", or a lower threshold")
+	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
+	return holds(!Panics(n.Hosts, n.Hosts-out, n.Threshold),
+		say("Emax=%d of %d (%s), healthy %s vs panic < %d%%", out, n.Hosts, n.By, share(float64(n.Hosts-out)/float64(n.Hosts)), n.Threshold),
+		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out, n.Threshold) })+", or a lower threshold")
 }
 
 // largestPercent says which maxEjectionPercent still passes.

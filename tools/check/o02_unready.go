@@ -3,19 +3,22 @@ package check
 // o02 is whether ejections lead into panic beside hosts that are out for another
 // reason.
 type o02 struct {
-	N, M, Thr, U int
-	Ver          Ejector
+	Hosts     int     `json:"n"`
+	Percent   int     `json:"m"`
+	Threshold int     `json:"thr"`
+	Unready   int     `json:"u"`
+	By        Ejector `json:"ver"`
 }
 
 func (n o02) verdict() Verdict {
-	if n.Ver == "" {
-		n.Ver = Envoy128
+	if n.By == "" {
+		n.By = Envoy128
 	}
-	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
-	healthy := max(0, n.N-out-n.U)
-	return holds(!Panics(n.N, healthy, n.Thr),
-		say("%d ejected + %d unready: healthy %d/%d = %s", out, n.U, healthy, n.N, share(float64(healthy)/float64(n.N))),
-		largestPercent(n.N, n.Ver, func(out int) bool { return !Panics(n.N, n.N-out-n.U, n.Thr) }))
+	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
+	healthy := max(0, n.Hosts-out-n.Unready)
+	return holds(!Panics(n.Hosts, healthy, n.Threshold),
+		say("%d ejected + %d unready: healthy %d/%d = %s", out, n.Unready, healthy, n.Hosts, share(float64(healthy)/float64(n.Hosts))),
+		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out-n.Unready, n.Threshold) }))
 }
 
 func ruleO02() Rule {

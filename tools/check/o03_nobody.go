@@ -2,16 +2,18 @@ package check
 
 // o03 is whether anyone is left.
 type o03 struct {
-	N, M, Thr int
-	Ver       Ejector
+	Hosts     int     `json:"n"`
+	Percent   int     `json:"m"`
+	Threshold int     `json:"thr"`
+	By        Ejector `json:"ver"`
 }
 
 func (n o03) verdict() Verdict {
-	if n.Ver == "" {
-		n.Ver = Envoy128
+	if n.By == "" {
+		n.By = Envoy128
 	}
-	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
-	return holds(n.Thr > 0 || out < n.N, say("Emax=%d of %d, panic %d", out, n.N, n.Thr), "maxEjectionPercent 50 or less, or minHealthPercent above 0: without survivors every answer is 503 UH")
+	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
+	return holds(n.Threshold > 0 || out < n.Hosts, say("Emax=%d of %d, panic %d", out, n.Hosts, n.Threshold), "maxEjectionPercent 50 or less, or minHealthPercent above 0: without survivors every answer is 503 UH")
 }
 
 func ruleO03() Rule {

@@ -4,22 +4,23 @@ import "github.com/offtake-go/offtake/capacity"
 
 // o04 is whether those who are left can carry the load.
 type o04 struct {
-	N, M int
-	Util float64
-	Ver  Ejector
+	Hosts   int `json:"n"`
+	Percent int `json:"m"`
+	Util    float64
+	By      Ejector `json:"ver"`
 }
 
 func (n o04) verdict() Verdict {
-	if n.Ver == "" {
-		n.Ver = Envoy128
+	if n.By == "" {
+		n.By = Envoy128
 	}
-	out := EffectiveMaxEjected(n.N, n.M, n.Ver)
-	after := n.Util * capacity.LoadAfterEjection(n.N, out)
-	evidence := say("util %.4g x %d/%d = %.4g", n.Util, n.N, n.N-out, after)
-	if out == n.N {
-		evidence = say("util %.4g, and all %d can be out: nobody is left to carry it", n.Util, n.N)
+	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
+	after := n.Util * capacity.LoadAfterEjection(n.Hosts, out)
+	evidence := say("util %.4g x %d/%d = %.4g", n.Util, n.Hosts, n.Hosts-out, after)
+	if out == n.Hosts {
+		evidence = say("util %.4g, and all %d can be out: nobody is left to carry it", n.Util, n.Hosts)
 	}
-	return holds(after <= 1, evidence, largestPercent(n.N, n.Ver, func(out int) bool { return n.Util*capacity.LoadAfterEjection(n.N, out) <= 1 })+
+	return holds(after <= 1, evidence, largestPercent(n.Hosts, n.By, func(out int) bool { return n.Util*capacity.LoadAfterEjection(n.Hosts, out) <= 1 })+
 		": reserve what you allow to eject")
 }
 

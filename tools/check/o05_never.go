@@ -2,18 +2,19 @@ package check
 
 // o05 is whether the detector can do anything.
 type o05 struct {
-	N, M int
-	Ver  Ejector
-	One  bool
+	Hosts     int     `json:"n"`
+	Percent   int     `json:"m"`
+	By        Ejector `json:"ver"`
+	AlwaysOne bool    `json:"one"`
 }
 
 func (n o05) verdict() Verdict {
-	by := n.Ver
-	if n.One {
+	by := n.By
+	if n.AlwaysOne {
 		by = EnvoyOne
 	}
-	out := EffectiveMaxEjected(n.N, n.M, by)
-	return holds(out > 0, say("Emax(%d, %d%%) = %d (%s)", n.N, n.M, out, by), say("maxEjectionPercent %d or more; Istio can not set always_eject_one_host, Envoy Gateway can", (99+n.N)/max(n.N, 1)))
+	out := EffectiveMaxEjected(n.Hosts, n.Percent, by)
+	return holds(out > 0, say("Emax(%d, %d%%) = %d (%s)", n.Hosts, n.Percent, out, by), say("maxEjectionPercent %d or more; Istio can not set always_eject_one_host, Envoy Gateway can", (99+n.Hosts)/max(n.Hosts, 1)))
 }
 
 func ruleO05() Rule {

@@ -4,25 +4,30 @@ import "math"
 
 // o06 is how many hosts a rolling restart ejects at once.
 type o06 struct {
-	N, M, Thr, B int
-	Tb, Base, Iv float64
-	Counts       bool
-	Ver          Ejector
+	Hosts     int     `json:"n"`
+	Percent   int     `json:"m"`
+	Threshold int     `json:"thr"`
+	Batch     int     `json:"b"`
+	PerBatch  float64 `json:"tb"`
+	Base      float64
+	Interval  float64 `json:"iv"`
+	Counts    bool
+	By        Ejector `json:"ver"`
 }
 
 func (n o06) verdict() Verdict {
-	if n.Ver == "" {
-		n.Ver = Envoy128
+	if n.By == "" {
+		n.By = Envoy128
 	}
 	least, most := 0, 0
-	if n.Counts && n.Tb > 0 {
-		limit := EffectiveMaxEjected(n.N, n.M, n.Ver)
-		least = min(limit, n.B*int(math.Ceil(n.Base/n.Tb)))
-		most = min(limit, n.B*int(math.Ceil((n.Base+n.Iv)/n.Tb)))
+	if n.Counts && n.PerBatch > 0 {
+		limit := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
+		least = min(limit, n.Batch*int(math.Ceil(n.Base/n.PerBatch)))
+		most = min(limit, n.Batch*int(math.Ceil((n.Base+n.Interval)/n.PerBatch)))
 	}
-	return holds(!Panics(n.N, n.N-most, n.Thr),
-		say("%d-%d of %d ejected at once (%s), healthy down to %s vs %d%%", least, most, n.N, share(float64(most)/float64(n.N)), share(float64(n.N-most)/float64(n.N)), n.Thr),
-		say("a readiness gate, or %.4g s and more for each batch, or a lower maxEjectionPercent", n.Base+n.Iv))
+	return holds(!Panics(n.Hosts, n.Hosts-most, n.Threshold),
+		say("%d-%d of %d ejected at once (%s), healthy down to %s vs %d%%", least, most, n.Hosts, share(float64(most)/float64(n.Hosts)), share(float64(n.Hosts-most)/float64(n.Hosts)), n.Threshold),
+		say("a readiness gate, or %.4g s and more for each batch, or a lower maxEjectionPercent", n.Base+n.Interval))
 }
 
 func ruleO06() Rule {

@@ -2,16 +2,18 @@ package check
 
 // o07 is whether a warming pod gets itself ejected.
 type o07 struct {
-	Rate, Warm    float64
-	N, Proxies, K int
-	Code          code
-	Gated         bool
+	Rate, Warm float64
+	Hosts      int `json:"n"`
+	Proxies    int
+	Errors     int `json:"k"`
+	Code       code
+	Gated      bool
 }
 
 func (n o07) verdict() Verdict {
-	reach := n.Rate / float64(n.N) / float64(n.Proxies) * n.Warm
-	return holds(n.Gated || !isServerError(answer(n.Code)) || reach < float64(n.K),
-		say("%.4g requests reach a warming pod per proxy, k=%d, code %s, gated=%v", reach, n.K, n.Code, n.Gated),
+	reach := n.Rate / float64(n.Hosts) / float64(n.Proxies) * n.Warm
+	return holds(n.Gated || !isServerError(answer(n.Code)) || reach < float64(n.Errors),
+		say("%.4g requests reach a warming pod per proxy, k=%d, code %s, gated=%v", reach, n.Errors, n.Code, n.Gated),
 		"a readiness gate; or 429, or a queue, while warming")
 }
 

@@ -2,14 +2,16 @@ package check
 
 // o08 is whether the cure lasts longer than the disease.
 type o08 struct {
-	Base, Fault, Iv float64
+	Base     float64
+	Fault    float64
+	Interval float64 `json:"iv"`
 }
 
 func (n o08) verdict() Verdict {
-	if n.Iv == 0 {
-		n.Iv = 10
+	if n.Interval == 0 {
+		n.Interval = 10
 	}
-	return holds(n.Base <= 3*n.Fault, say("out %g-%g s for a %g s fault (%.4gx)", n.Base, n.Base+n.Iv, n.Fault, n.Base/n.Fault),
+	return holds(n.Base <= 3*n.Fault, say("out %g-%g s for a %g s fault (%.4gx)", n.Base, n.Base+n.Interval, n.Fault, n.Base/n.Fault),
 		say("baseEjectionTime %g s or less", 3*n.Fault))
 }
 

@@ -2,11 +2,11 @@ package check
 
 // o09 is whether one error is enough.
 type o09 struct {
-	K int
+	Errors int `json:"k"`
 }
 
 func (n o09) verdict() Verdict {
-	return holds(n.K > 1, say("k=%d", n.K), "5 or more for 5xx, 3 or more for gateway errors")
+	return holds(n.Errors > 1, say("k=%d", n.Errors), "5 or more for 5xx, 3 or more for gateway errors")
 }
 
 func ruleO09() Rule {

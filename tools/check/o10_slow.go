@@ -4,14 +4,15 @@ import "math"
 
 // o10 is whether the detector notices a host that fails now and then.
 type o10 struct {
-	K    int
-	P, R float64 // share of failures, requests per second
+	Errors  int     `json:"k"`
+	Failing float64 `json:"p"` // share of failures, requests per second
+	Rate    float64 `json:"r"` // share of failures, requests per second
 }
 
 func (n o10) verdict() Verdict {
-	p := math.Pow(n.P, float64(n.K))
-	needed := (1 - p) / (p * (1 - n.P))
-	return holds(needed <= n.R*60, say("needs %.4g requests on average, sees %.4g per minute", needed, n.R*60), "a lower threshold, or failurePercentageThreshold")
+	p := math.Pow(n.Failing, float64(n.Errors))
+	needed := (1 - p) / (p * (1 - n.Failing))
+	return holds(needed <= n.Rate*60, say("needs %.4g requests on average, sees %.4g per minute", needed, n.Rate*60), "a lower threshold, or failurePercentageThreshold")
 }
 
 func ruleO10() Rule {

@@ -4,12 +4,12 @@ import "slices"
 
 // o11 is whether a busy host looks like a broken one.
 type o11 struct {
-	Od   bool
-	Code code
+	Detector bool `json:"od"`
+	Code     code
 }
 
 func (n o11) verdict() Verdict {
-	return holds(!n.Od || !isServerError(answer(n.Code)), say("busy=%s", n.Code), "429 (gRPC RESOURCE_EXHAUSTED): it resets the counters of the detector")
+	return holds(!n.Detector || !isServerError(answer(n.Code)), say("busy=%s", n.Code), "429 (gRPC RESOURCE_EXHAUSTED): it resets the counters of the detector")
 }
 
 func ruleO11() Rule {

@@ -2,11 +2,12 @@ package check
 
 // o13 is whether the counter of gateway errors can act.
 type o13 struct {
-	Gw, X int
+	Gateway int `json:"gw"`
+	Any     int `json:"x"`
 }
 
 func (n o13) verdict() Verdict {
-	return holds(n.X == 0 || n.Gw < n.X, say("gateway %d, 5xx %d", n.Gw, n.X), say("consecutiveGatewayErrors below %d, or consecutive5xxErrors 0", n.X))
+	return holds(n.Any == 0 || n.Gateway < n.Any, say("gateway %d, 5xx %d", n.Gateway, n.Any), say("consecutiveGatewayErrors below %d, or consecutive5xxErrors 0", n.Any))
 }
 
 func ruleO13() Rule {

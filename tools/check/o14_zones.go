@@ -7,19 +7,20 @@ import (
 
 // o14 is whether one zone gets more than it carries.
 type o14 struct {
-	Share, Cap []float64
-	Rate       float64
-	Local      *bool
+	Shares   []float64 `json:"share"`
+	Carried  []float64 `json:"cap"`
+	Rate     float64
+	Locality *bool `json:"local"`
 }
 
 func (n o14) verdict() Verdict {
 	worst, all := 0.0, 0.0
-	for i, s := range n.Share {
-		worst = max(worst, s*n.Rate/n.Cap[i])
-		all += n.Cap[i]
+	for i, s := range n.Shares {
+		worst = max(worst, s*n.Rate/n.Carried[i])
+		all += n.Carried[i]
 	}
-	off := n.Local != nil && !*n.Local
-	return holds(off || len(n.Share) < 2 || worst <= 1,
+	off := n.Locality != nil && !*n.Locality
+	return holds(off || len(n.Shares) < 2 || worst <= 1,
 		say("worst zone at %s of its capacity (fleet average %s); a busy pod is healthy, so nothing fails over until < 71.4%% of the zone is healthy", share(worst), share(n.Rate/all)),
 		say("localityLbSetting: {enabled: false}, or %.4g times the pods in that zone", worst))
 }
@@ -46,11 +47,11 @@ func ruleO14() Rule {
 			if local == nil {
 				local = w.Mesh.Locality
 			}
-			n := o14{Rate: c.Rate, Local: local}
+			n := o14{Rate: c.Rate, Locality: local}
 			number := max(w.Mesh.Zones, len(zones))
 			for _, name := range slices.Sorted(maps.Keys(zones)) {
-				n.Share = append(n.Share, float64(zones[name]))
-				n.Cap = append(n.Cap, float64(s.Min*s.Door.InFlight)/float64(number)/s.Latency)
+				n.Shares = append(n.Shares, float64(zones[name]))
+				n.Carried = append(n.Carried, float64(s.Min*s.Door.InFlight)/float64(number)/s.Latency)
 			}
 			emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, n)
 		}

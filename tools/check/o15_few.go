@@ -2,11 +2,11 @@ package check
 
 // o15 is how much one ejection takes away.
 type o15 struct {
-	N int
+	Hosts int `json:"n"`
 }
 
 func (n o15) verdict() Verdict {
-	return holds(n.N >= 5, say("N=%d: one ejection removes %s", n.N, share(1/float64(max(n.N, 1)))), "no outlier detection below 5 hosts; active health checks or readiness instead")
+	return holds(n.Hosts >= 5, say("N=%d: one ejection removes %s", n.Hosts, share(1/float64(max(n.Hosts, 1)))), "no outlier detection below 5 hosts; active health checks or readiness instead")
 }
 
 func ruleO15() Rule {

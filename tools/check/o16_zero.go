@@ -2,15 +2,15 @@ package check
 
 // o16 is whether 0 means what it seems to.
 type o16 struct {
-	M int
+	Percent int `json:"m"`
 }
 
 func (n o16) verdict() Verdict {
-	effective := n.M
-	if n.M == 0 {
+	effective := n.Percent
+	if n.Percent == 0 {
 		effective = 10
 	}
-	return holds(n.M != 0, say("maxEjectionPercent %d -> effective %d", n.M, effective), "to turn it off: consecutive5xxErrors 0 and no gateway errors, or no block at all")
+	return holds(n.Percent != 0, say("maxEjectionPercent %d -> effective %d", n.Percent, effective), "to turn it off: consecutive5xxErrors 0 and no gateway errors, or no block at all")
 }
 
 func ruleO16() Rule {

@@ -7,7 +7,7 @@ import (
 
 // o17 is whether the fields of a detector exist.
 type o17 struct {
-	F []string
+	Fields []string `json:"f"`
 
 	// Unknown is what the API's own types say, where a manifest was read; without
 	// it, F is compared with Istio's names.
@@ -19,7 +19,7 @@ func (n o17) verdict() Verdict {
 	if n.Unknown != nil {
 		unknown = *n.Unknown
 	} else {
-		for _, f := range n.F {
+		for _, f := range n.Fields {
 			if !slices.Contains(outlierFields(), f) {
 				unknown = append(unknown, f)
 			}

@@ -2,12 +2,12 @@ package check
 
 // o19 is whether the counter of local errors counts.
 type o19 struct {
-	N     int
-	Split bool
+	Failures int `json:"n"`
+	Split    bool
 }
 
 func (n o19) verdict() Verdict {
-	return holds(n.N == 0 || n.Split, say("%d, split=%v", n.N, n.Split), "splitExternalLocalOriginErrors: true; istiod refuses the rule without it")
+	return holds(n.Failures == 0 || n.Split, say("%d, split=%v", n.Failures, n.Split), "splitExternalLocalOriginErrors: true; istiod refuses the rule without it")
 }
 
 func ruleO19() Rule {

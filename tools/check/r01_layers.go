@@ -4,13 +4,13 @@ import "strings"
 
 // r01 is how often one call arrives in a full outage.
 type r01 struct {
-	A []int
+	Attempts []int `json:"a"`
 }
 
 func (n r01) verdict() Verdict {
 	product := 1
-	texts := make([]string, len(n.A))
-	for i, a := range n.A {
+	texts := make([]string, len(n.Attempts))
+	for i, a := range n.Attempts {
 		product *= a
 		texts[i] = say("%d", a)
 	}

@@ -2,18 +2,20 @@ package check
 
 // r02 is whether retries keep an overload going that they did not begin.
 type r02 struct {
-	Rate, Lat, A float64
-	Cap          int
+	Rate     float64
+	Latency  float64 `json:"lat"`
+	Attempts float64 `json:"a"`
+	Cap      int
 }
 
 func (n r02) verdict() Verdict {
-	load := n.Rate * n.A * n.Lat
-	most := float64(n.Cap) / (n.Rate * n.Lat)
+	load := n.Rate * n.Attempts * n.Latency
+	most := float64(n.Cap) / (n.Rate * n.Latency)
 	remedy := say("at most %.4g attempts per call: a retry budget of %s, or more places", most, share(max(0, most-1)))
 	if most < 1 {
-		remedy = say("%d places: even single attempts do not fit", ceilTo(n.Rate*n.Lat))
+		remedy = say("%d places: even single attempts do not fit", ceilTo(n.Rate*n.Latency))
 	}
-	return holds(load <= float64(n.Cap), say("%g x %.4g x %g = %.4g in flight vs %d", n.Rate, n.A, n.Lat, load, n.Cap), remedy).scaled(float64(n.Cap), load, "in flight")
+	return holds(load <= float64(n.Cap), say("%g x %.4g x %g = %.4g in flight vs %d", n.Rate, n.Attempts, n.Latency, load, n.Cap), remedy).scaled(float64(n.Cap), load, "in flight")
 }
 
 func ruleR02() Rule {

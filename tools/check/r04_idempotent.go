@@ -7,15 +7,15 @@ import (
 
 // r04 is whether a call may be made twice.
 type r04 struct {
-	N    int
-	Idem bool
-	On   string
+	Tries      int  `json:"n"`
+	Idempotent bool `json:"idem"`
+	On         string
 }
 
 func (n r04) verdict() Verdict {
 	on := strings.Split(n.On, ",")
 	mayHaveRun := slices.Contains(on, "5xx") || slices.Contains(on, "gateway-error") || slices.Contains(on, "reset")
-	return holds(n.N <= 1 || n.Idem || !mayHaveRun, say("attempts %d, idempotent=%v, on %s", n.N, n.Idem, n.On),
+	return holds(n.Tries <= 1 || n.Idempotent || !mayHaveRun, say("attempts %d, idempotent=%v, on %s", n.Tries, n.Idempotent, n.On),
 		"an idempotency key, or retry only connect-failure, refused-stream and reset-before-request")
 }
 

@@ -2,9 +2,10 @@ package check
 
 // r05 is whether anything bounds retries as a share of calls.
 type r05 struct {
-	N, Maxr int
-	Budget  *float64
-	L       float64
+	Tries      int `json:"n"`
+	MaxRetries int `json:"maxr"`
+	Budget     *float64
+	Load       float64 `json:"l"`
 }
 
 func (n r05) verdict() Verdict {
@@ -12,7 +13,7 @@ func (n r05) verdict() Verdict {
 	if n.Budget != nil {
 		budget = say("%g", *n.Budget)
 	}
-	return holds(n.N <= 1 || n.Budget != nil || float64(n.Maxr) < n.L, say("attempts %d, budget %s, max_retries %d", n.N, budget, n.Maxr),
+	return holds(n.Tries <= 1 || n.Budget != nil || float64(n.MaxRetries) < n.Load, say("attempts %d, budget %s, max_retries %d", n.Tries, budget, n.MaxRetries),
 		"retryBudget with percent 20 and minRetryConcurrency 3")
 }
 
@@ -26,15 +27,15 @@ func ruleR05() Rule {
 			if r.Tries <= 1 || r.Plane == "grpc" {
 				continue
 			}
-			n := r05{N: r.Tries, Maxr: istioMaxRetries, L: r.call.Rate * r.call.Mean / float64(max(r.call.Proxies, 1))}
+			n := r05{Tries: r.Tries, MaxRetries: istioMaxRetries, Load: r.call.Rate * r.call.Mean / float64(max(r.call.Proxies, 1))}
 			if p := r.call.Policy; p != nil {
-				n.Maxr = p.MaxRetries
+				n.MaxRetries = p.MaxRetries
 				if p.Budget != nil {
 					percent := w.budgetPercent(p.Budget)
 					n.Budget = &percent
 				}
 			} else if r.Plane == "envoy" {
-				n.Maxr = 3
+				n.MaxRetries = 3
 			}
 			emit(r.place(), n)
 		}

@@ -2,14 +2,16 @@ package check
 
 // r06 is whether the floor of the budgets is above the budgets.
 type r06 struct {
-	Proxies, Minc int
-	L, Pct        float64
+	Proxies int
+	Min     int     `json:"minc"`
+	Load    float64 `json:"l"`
+	Percent float64 `json:"pct"`
 }
 
 func (n r06) verdict() Verdict {
-	floor := n.Proxies * n.Minc
-	meant := n.Pct / 100 * n.L
-	return holds(float64(floor) <= meant, say("floor %d concurrent retries fleet-wide vs %.4g by percentage (L=%.4g)", floor, meant, n.L),
+	floor := n.Proxies * n.Min
+	meant := n.Percent / 100 * n.Load
+	return holds(float64(floor) <= meant, say("floor %d concurrent retries fleet-wide vs %.4g by percentage (L=%.4g)", floor, meant, n.Load),
 		say("minRetryConcurrency %d: it is for each proxy", int(meant)/max(n.Proxies, 1)))
 }
 

@@ -8,11 +8,11 @@ import (
 // r07 is whether a rate was read as a number at once.
 type r07 struct {
 	Count, Proxies int
-	L              float64
+	Load           float64 `json:"l"`
 }
 
 func (n r07) verdict() Verdict {
-	meant := 0.2 * n.L
+	meant := 0.2 * n.Load
 	return holds(float64(n.Count*n.Proxies) <= meant,
 		say("%d x %d proxies = %d concurrent retries always allowed vs %.4g meant", n.Count, n.Proxies, n.Count*n.Proxies, meant),
 		say("count %d, or retryBudget in a DestinationRule", max(1, int(meant)/max(n.Proxies, 1))))

@@ -2,13 +2,15 @@ package check
 
 // t01 is whether the inner side gives up before the outer.
 type t01 struct {
-	Inner, Outer, Oh float64
+	Inner    float64
+	Outer    float64
+	Overhead float64 `json:"oh"`
 }
 
 func (n t01) verdict() Verdict {
-	return holds(n.Inner+n.Oh < n.Outer,
+	return holds(n.Inner+n.Overhead < n.Outer,
 		say("inner %g s vs outer %g s: up to %g s of work after the caller left; gateway may count success the caller never saw", n.Inner, n.Outer, max(0, n.Inner-n.Outer)),
-		say("an inner deadline below %.4g s, and the rest of it passed on", n.Outer-n.Oh)).scaled(n.Outer, n.Inner, "s")
+		say("an inner deadline below %.4g s, and the rest of it passed on", n.Outer-n.Overhead)).scaled(n.Outer, n.Inner, "s")
 }
 
 func ruleT01() Rule {

@@ -2,21 +2,24 @@ package check
 
 // t02 is whether all attempts fit before the caller leaves.
 type t02 struct {
-	N                    int
-	Per, Back, Oh, Outer float64
+	Attempts int     `json:"n"`
+	Each     float64 `json:"per"`
+	Pauses   float64 `json:"back"`
+	Overhead float64 `json:"oh"`
+	Outer    float64
 }
 
 func (n t02) verdict() Verdict {
-	total := float64(n.N)*n.Per + n.Back + n.Oh
+	total := float64(n.Attempts)*n.Each + n.Pauses + n.Overhead
 	return holds(total <= n.Outer+1e-9,
-		say("%d x %g + backoff + overhead = %.4g s vs %g s", n.N, n.Per, total, n.Outer),
+		say("%d x %g + backoff + overhead = %.4g s vs %g s", n.Attempts, n.Each, total, n.Outer),
 		n.remedy()).scaled(n.Outer, total, "s")
 }
 
 func (n t02) remedy() string {
-	room := n.Outer - n.Back - n.Oh
-	s := say("at most %.4g s for each attempt", room/float64(n.N))
-	if fit := int(room / n.Per); fit > 0 && fit < n.N {
+	room := n.Outer - n.Pauses - n.Overhead
+	s := say("at most %.4g s for each attempt", room/float64(n.Attempts))
+	if fit := int(room / n.Each); fit > 0 && fit < n.Attempts {
 		s += say(", or %d of them", fit)
 	}
 	return s

@@ -4,13 +4,13 @@ import "strings"
 
 // t03 is whether every hop gives up at some time.
 type t03 struct {
-	T []float64
+	Timeouts []float64 `json:"t"`
 }
 
 func (n t03) verdict() Verdict {
 	ok := true
-	texts := make([]string, len(n.T))
-	for i, t := range n.T {
+	texts := make([]string, len(n.Timeouts))
+	for i, t := range n.Timeouts {
 		ok = ok && t > 0
 		texts[i] = say("%g", t)
 	}

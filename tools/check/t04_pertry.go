@@ -2,14 +2,15 @@ package check
 
 // t04 is whether a slow attempt leaves time for the next.
 type t04 struct {
-	N          int
-	Per, Route float64
+	Tries  int     `json:"n"`
+	PerTry float64 `json:"per"`
+	Route  float64
 }
 
 func (n t04) verdict() Verdict {
-	return holds(n.N <= 1 || n.Route == 0 || n.Per < n.Route,
-		say("per-try %g s, route %g s: Envoy ignores it / a slow first try leaves no time for a retry", n.Per, n.Route),
-		say("a per-try timeout below %.4g s", n.Route/float64(max(n.N, 1))))
+	return holds(n.Tries <= 1 || n.Route == 0 || n.PerTry < n.Route,
+		say("per-try %g s, route %g s: Envoy ignores it / a slow first try leaves no time for a retry", n.PerTry, n.Route),
+		say("a per-try timeout below %.4g s", n.Route/float64(max(n.Tries, 1))))
 }
 
 func ruleT04() Rule {

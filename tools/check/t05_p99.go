@@ -2,11 +2,12 @@ package check
 
 // t05 is whether healthy calls are cut off.
 type t05 struct {
-	Per, P99 float64
+	Attempt float64 `json:"per"`
+	P99     float64
 }
 
 func (n t05) verdict() Verdict {
-	return holds(n.Per >= n.P99, say("per-try %g s < p99 %g s", n.Per, n.P99), say("%.4g s for an attempt, half as much again as the p99", n.P99*1.5))
+	return holds(n.Attempt >= n.P99, say("per-try %g s < p99 %g s", n.Attempt, n.P99), say("%.4g s for an attempt, half as much again as the p99", n.P99*1.5))
 }
 
 func ruleT05() Rule {

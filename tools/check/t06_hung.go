@@ -3,11 +3,11 @@ package check
 // t06 is who notices a host that hangs.
 type t06 struct {
 	Proxy, App float64
-	Od         bool
+	Detector   bool `json:"od"`
 }
 
 func (n t06) verdict() Verdict {
-	return holds(!n.Od || n.Proxy > 0 && n.Proxy < n.App,
+	return holds(!n.Detector || n.Proxy > 0 && n.Proxy < n.App,
 		say("proxy timeout %g s, app deadline %g s: the caller cancels first, a downstream reset is not an outlier error (envoy#41985)", n.Proxy, n.App),
 		say("a per-try timeout of the proxy below %g s, so that it records the 504", n.App))
 }
@@ -22,7 +22,7 @@ func ruleT06() Rule {
 			if c.Policy == nil || c.Policy.Detector == nil || c.Deadline == 0 || c.Upstream != nil && c.Upstream.Protocol == "grpc" {
 				continue // grpc-timeout tells the proxy what the program allows
 			}
-			n := t06{App: c.Attempt, Od: true}
+			n := t06{App: c.Attempt, Detector: true}
 			if r := c.Route; r != nil {
 				n.Proxy = r.Timeout
 				if r.PerTry > 0 {

@@ -2,11 +2,12 @@ package check
 
 // t08 is whether a host that drops packets uses up a whole attempt.
 type t08 struct {
-	Conn, Per float64
+	Connect float64 `json:"conn"`
+	Attempt float64 `json:"per"`
 }
 
 func (n t08) verdict() Verdict {
-	return holds(n.Conn < n.Per, say("connect %g s vs per-try %g s: a blackholed pod burns the whole try", n.Conn, n.Per), "a connect timeout of 250 ms to 1 s inside the mesh")
+	return holds(n.Connect < n.Attempt, say("connect %g s vs per-try %g s: a blackholed pod burns the whole try", n.Connect, n.Attempt), "a connect timeout of 250 ms to 1 s inside the mesh")
 }
 
 func ruleT08() Rule {

@@ -25,6 +25,8 @@ type World struct {
 
 	Service Service
 	Mesh    Mesh
+
+	now time.Time
 }
 
 // A Call is one way that requests take: a caller with its proxies, and the hosts it
@@ -158,28 +160,41 @@ type Route struct {
 
 // A Service is the pods of the contract's service.
 type Service struct {
-	Name      string
-	Ref       manifest.Ref
-	Min, Max  int
-	Extra     int // surge pods
-	Missing   int // unavailable pods
-	Draining  int
-	MinReady  float64
-	Start     float64
-	Warm      float64
-	Answers   contract.Answer
-	Gated     bool
-	Probes    Probes
-	Grace     float64
-	PreStop   float64
-	Known     bool // a workload's manifest was found
-	AutoMax   int  // the autoscaler's most, 0 without one
-	AutoRef   manifest.Ref
-	Door      *capacity.Plan
-	DoorRef   manifest.Ref
-	Latency   float64 // inside the door
-	Util      float64 // share of the door's places taken at peak, 0 if unknown
-	Shared    bool    // probes wait behind requests
+	Name string
+	Ref  manifest.Ref
+
+	// Known says that a workload's manifest was found.
+	Known bool
+
+	// Min and Max are the replicas, Extra and Missing what a rollout adds and takes
+	// away, Draining the replaced pods that still hold connections.
+	Min, Max, Extra, Missing, Draining int
+
+	// AutoMax is the autoscaler's maxReplicas; 0 without one.
+	AutoMax int
+	AutoRef manifest.Ref
+
+	// Start is how long a process takes until it listens, Warm its pools after that,
+	// MinReady the pause before the next pod. Answers is what requests get while it
+	// warms, and Gated says that none come before it is warm.
+	Start, Warm, MinReady float64
+	Answers               contract.Answer
+	Gated                 bool
+
+	Probes Probes
+
+	// Grace is terminationGracePeriodSeconds, of which PreStop is slept away first.
+	Grace, PreStop float64
+
+	// Door is the service's own limit; nil if none is stated. Latency is how long a
+	// request is inside, Util the share of places taken at peak, and Shared says that
+	// probes wait behind requests.
+	Door          *capacity.Plan
+	DoorRef       manifest.Ref
+	Latency, Util float64
+	Shared        bool
+
+	// Inclusion is which statistics its proxies export; nil if its pods do not say.
 	Inclusion []string
 	StatsRef  manifest.Ref
 }
@@ -199,14 +214,27 @@ type Probe struct {
 
 // Mesh is what holds for all calls.
 type Mesh struct {
-	Panic        *int
+	// Panic is a threshold that the contract states, since no manifest shows it.
+	Panic *int
+
+	// Distribution says that the Service has a trafficDistribution.
 	Distribution bool
-	Unready      int
-	Fault        float64
-	Propagation  float64
-	Zones        int
-	Locality     *bool
-	IsIstio      bool // some Istio object was read
+
+	// Unready is how many hosts of the service are out for other reasons than
+	// ejection.
+	Unready int
+
+	// Fault is how long the fault lasts that an ejection must bridge, Propagation
+	// how long until all proxies know of a pod's going; in seconds.
+	Fault, Propagation float64
+
+	Zones int
+
+	// Locality is the mesh's localityLbSetting.enabled, if it is set.
+	Locality *bool
+
+	// IsIstio says that some object of Istio was read.
+	IsIstio bool
 }
 
 // Options are what files do not say.
@@ -222,7 +250,10 @@ type Options struct {
 
 // NewWorld brings a contract and manifests together.
 func NewWorld(c *contract.Contract, set *manifest.Set, o Options) *World {
-	w := &World{Contract: c, Manifest: set, Plane: o.Plane, Version: o.Version}
+	w := &World{Contract: c, Manifest: set, Plane: o.Plane, Version: o.Version, now: o.Now}
+	if w.now.IsZero() {
+		w.now = time.Now()
+	}
 	if w.Plane == "" {
 		w.Plane = c.Mesh.ControlPlane
 	}

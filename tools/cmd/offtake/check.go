@@ -52,7 +52,7 @@ func runCheck(c *call, args []string) (int, error) {
 		return exitBadInput, err
 	}
 	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Now: c.now}
-	r := check.NewWorld(k, set, options).Check(options, known)
+	r := check.NewWorld(k, set, options).Check(known)
 	if o.writeBaseline {
 		return exitOK, c.writeBaseline(o.baseline, r)
 	}
