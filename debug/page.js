@@ -113,6 +113,7 @@ function lines(history, names) {
 }
 
 function charts(history) {
+  if (!history.places?.length) return el("p", {}, "Nothing yet: a point comes each ten seconds.");
   const of = (title, unit, named) => {
     const names = Object.keys(named);
     const chart = svg("svg", { class: "chart", role: "img", viewBox: "0 0 100 100", preserveAspectRatio: "none" });
@@ -203,6 +204,11 @@ function filter() {
 function reveal() {
   const row = rows.get(decodeURIComponent(location.hash.slice(1)));
   if (!row) return;
+  if (row.item.hidden) { // by what was searched for before
+    $("filter").value = "";
+    $("trouble").checked = false;
+    filter();
+  }
   row.details.open = true;
   row.summary.focus();
   row.item.scrollIntoView({ block: "start" });

@@ -1,0 +1,95 @@
+package integration
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/offtake-go/offtake/debug"
+)
+
+const focused = `document.activeElement.id || document.activeElement.closest("details")?.id || document.activeElement.tagName`
+
+// TestAnEngineerSeesWhatIsWrong has the page of a service that is overloaded open
+// in a browser, as one would during the incident.
+func TestAnEngineerSeesWhatIsWrong(t *testing.T) {
+	processor, ledger := newUpstream(t, 250*time.Millisecond), newUpstream(t, 2*time.Millisecond)
+	service := startService(t, processor.URL, ledger.URL)
+	underLoad(t, service, 30)
+	b := openBrowser(t)
+	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(service+"/debug/offtake"))
+	wantScript(t, b, `/card-processor: queueing: needs [\d.]+ places, has \d/.test(document.getElementById("list").innerText.replaceAll("\n", ": ") + document.getElementById("headline").innerText)`, true)
+
+	// By keyboard alone: the headline leads to the worst, Enter closes and opens it.
+	b.do(t, chromedp.KeyEvent(kb.Tab))
+	wantScript(t, b, focused, "worst")
+	b.do(t, chromedp.KeyEvent(kb.Enter))
+	wantScript(t, b, `document.activeElement.tagName + document.querySelectorAll("details[open] table").length`, "SUMMARY1")
+	b.do(t, chromedp.KeyEvent(kb.Enter))
+	wantScript(t, b, `document.querySelectorAll("details[open]").length`, 0)
+	b.do(t, chromedp.KeyEvent(kb.Enter))
+	wantScript(t, b, `document.querySelectorAll("details[open] .charts figure").length`, 4) // after ten seconds
+
+	// It updates, and the focus stays where it was.
+	before := run(t, b, chromedp.TextContent(chromedp.CSS("#fresh")))
+	wantScript(t, b, fmt.Sprintf(`document.getElementById("fresh").textContent !== %q`, before), true)
+	wantScript(t, b, `document.activeElement.tagName`, "SUMMARY")
+	b.wantNames(t)
+	b.wantContrast(t)
+	b.photograph(t, "incident")
+
+	b.do(t, chromedp.EmulateViewport(390, 844))
+	wantScript(t, b, `document.documentElement.scrollWidth <= 390`, true)
+	b.photograph(t, "phone")
+	b.wantQuietConsole(t)
+}
+
+// TestTwoHundredUpstreamsCanBeSearched uses a page of many, one of them broken.
+func TestTwoHundredUpstreamsCanBeSearched(t *testing.T) {
+	calls := uint64(0)
+	page := debug.Handler(func() (s debug.Snapshot) {
+		calls += 100
+		for i := range 200 {
+			u := debug.Upstream{Name: fmt.Sprintf("upstream-%03d", i)}
+			u.Places, u.InFlight, u.Required = 24, 3, 4
+			u.Outcomes = map[string]uint64{"2xx": calls}
+			if i == 123 {
+				u.Outcomes["tls"] = calls
+				u.Failures = []debug.Failure{{Class: "tls", Text: "x509: certificate has expired", At: time.Now()}}
+			}
+			s.Upstreams = append(s.Upstreams, u)
+		}
+		return s
+	})
+	server := httptest.NewServer(page)
+	t.Cleanup(server.Close)
+	t.Cleanup(page.Close)
+	b := openBrowser(t)
+	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.URL))
+	wantScript(t, b, `document.querySelectorAll("#list > li").length`, 200)
+	wantScript(t, b, `document.querySelector("#list .badge").textContent + " " + document.querySelector("#list details").id`, "broken upstream/upstream-123")
+
+	b.do(t, chromedp.Click(chromedp.CSS("#trouble")))
+	wantScript(t, b, `document.querySelectorAll("#list > li:not([hidden])").length`, 1)
+	b.do(t, chromedp.Click(chromedp.CSS("#trouble")), chromedp.SendKeys(chromedp.CSS("#filter"), "UPSTREAM-01"))
+	wantScript(t, b, `document.querySelectorAll("#list > li:not([hidden])").length`, 10)
+	b.do(t, chromedp.SendKeys(chromedp.CSS("#filter"), "no such"))
+	wantScript(t, b, `document.getElementById("none").checkVisibility()`, true)
+	b.do(t, chromedp.Click(chromedp.CSS("#worst"))) // what is searched for does not hide it
+	wantScript(t, b, focused, "upstream/upstream-123")
+	if text := run(t, b, chromedp.Text(chromedp.CSS("details[open]"))); !strings.Contains(text, "certificate has expired") {
+		t.Errorf("the open row says %q, want its last error", text)
+	}
+	b.photograph(t, "many")
+	b.wantQuietConsole(t)
+
+	// When the process goes, the page says that it is old.
+	page.Close()
+	server.Close()
+	wantScript(t, b, `document.body.className + " " + document.getElementById("fresh").textContent.slice(0, 13)`, "stale No connection")
+}
