@@ -15,6 +15,7 @@ import (
 func TestOldConnectionsAreReplacedWithoutLosingARequest(t *testing.T) {
 	for _, protocol := range []string{"http", "https", "HTTP/2.0"} {
 		c, dials := counted(t, capacity.Plan{InFlight: 4, Attempts: capacity.NoRetry}, protocol, func(w http.ResponseWriter, r *http.Request) {
+			<-time.After(time.Millisecond) // or it would be over before anything is old
 			io.Copy(w, r.Body)
 		})
 		c.core.options.MaxAge = 5 * time.Millisecond // before the first connection

@@ -83,6 +83,9 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 		if err != nil {
 			a.fail(err)
 		}
+		if err == errPanic {
+			l.end(telemetry.Protocol, l.now())
+		}
 	}()
 	l.eventAttempt(waited)
 	if err = a.prepare(); err != nil {

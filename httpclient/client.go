@@ -53,7 +53,7 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 	plan, planErr := plan.Resolve()
 	o, optionsErr := options.resolve()
 	to, targetErr := parseTarget(target, o.Hosts)
-	if err := errors.Join(targetErr, planErr, optionsErr, checkStreams(plan, &o, to.scheme)); err != nil {
+	if err := errors.Join(targetErr, planErr, optionsErr, o.check(plan, to.scheme)); err != nil {
 		return nil, fmt.Errorf("httpclient: %w", err)
 	}
 	if o.Name == "" {
@@ -95,13 +95,4 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 		Client: &http.Client{Transport: c, Jar: o.Jar, CheckRedirect: c.checkRedirect},
 		core:   c,
 	}, nil
-}
-
-// checkStreams refuses a plan that shares connections over a protocol that does
-// not.
-func checkStreams(p capacity.Plan, o *Options, scheme string) error {
-	if p.Streams <= 1 || o.wantsStreams(scheme) {
-		return nil
-	}
-	return fmt.Errorf("Options.Protocols: HTTP/1.1 has one request on a connection at a time, and Plan.Streams is %d; set HTTP/2, or leave Streams 0", p.Streams)
 }

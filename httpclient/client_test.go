@@ -253,3 +253,17 @@ func TestNewReturnsEveryMistake(t *testing.T) {
 		}
 	}
 }
+
+func TestProtocolsMustSuitTheTarget(t *testing.T) {
+	onlyClear := new(http.Protocols)
+	onlyClear.SetUnencryptedHTTP2(true)
+	for target, p := range map[string]*http.Protocols{
+		"https://upstream.example": onlyClear,
+		"http://upstream.example":  http2Only(),
+		"http://other.example":     new(http.Protocols),
+	} {
+		if _, err := New(target, capacity.Plan{InFlight: 1}, &Options{Protocols: p}); err == nil || !contains(err.Error(), "Options.Protocols") {
+			t.Errorf("New(%q) with %v = %v, want it to name Options.Protocols", target, p, err)
+		}
+	}
+}

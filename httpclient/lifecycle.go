@@ -19,7 +19,7 @@ func (c *Client) Resize(plan capacity.Plan) error {
 		return err
 	}
 	plan, err = plan.Resolve()
-	if err = errors.Join(err, checkStreams(plan, &core.options, core.target.scheme)); err != nil {
+	if err = errors.Join(err, core.options.check(plan, core.target.scheme)); err != nil {
 		return fmt.Errorf("httpclient: %s: %w", core.name, err)
 	}
 	fewer := plan.Connections < core.plan.Load().Connections

@@ -1,7 +1,6 @@
 package httpclient
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -30,7 +29,9 @@ type Options struct {
 
 	// Protocols is what may be spoken. The default is HTTP/1.1 alone: one request
 	// a connection is what the sizes of a plan are exact for. With HTTP/2 set
-	// Plan.Streams to the upstream's limit on concurrent streams.
+	// Plan.Streams to the upstream's limit on concurrent streams. With both, an
+	// upstream that turns HTTP/2 down has one request a connection after all. With
+	// UnencryptedHTTP2 and nothing else, an http target is spoken to in HTTP/2.
 	Protocols *http.Protocols
 
 	// Base lends its settings: TLS (roots, client certificates), Proxy, headers for
@@ -67,8 +68,8 @@ type Options struct {
 
 	// Connect bounds a dial to one address. The default is 1.5 s, which survives
 	// one lost SYN (its retransmission comes after 1 s: RFC 6298, section 2). All
-	// addresses of a name and the TLS handshake together have Plan.Attempt, and
-	// 4 s at most.
+	// addresses of a name and the TLS handshake together have 4 s; a call waits for
+	// them no longer than Plan.Attempt, and what it has given up serves another.
 	Connect time.Duration
 
 	// Idle is how long an unused connection is kept. The default is 45 s. It must
@@ -145,20 +146,6 @@ func (o *Options) resolveProtocols() error {
 		return errors.New("Options.Protocols: none is set; leave it nil for HTTP/1.1")
 	}
 	return nil
-}
-
-func checkBase(base *http.Transport) error {
-	if base == nil {
-		return nil
-	}
-	var errs []error
-	if base.DialTLSContext != nil || base.DialTLS != nil { //nolint:staticcheck // deprecated, and checked for that very reason
-		errs = append(errs, errors.New("Options.Base: DialTLSContext and DialTLS can't be used: the client must see its TLS connections; use TLSClientConfig"))
-	}
-	if c := base.TLSClientConfig; c != nil && c.MinVersion != 0 && c.MinVersion < tls.VersionTLS12 {
-		errs = append(errs, fmt.Errorf("Options.Base: TLSClientConfig.MinVersion is %s; the least is TLS 1.2 (RFC 8996)", tls.VersionName(c.MinVersion)))
-	}
-	return errors.Join(errs...)
 }
 
 // duration fills in a default, or says what is wrong with d.

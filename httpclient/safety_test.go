@@ -235,6 +235,7 @@ func TestAPanicInAWrapperGivesThePlaceBack(t *testing.T) {
 		}()
 	}
 	wantIdle(t, c)
+	wantCount(t, c, "request_duration_seconds", "protocol", 100)
 	panics = false
 	together(t, c, 4)
 }
@@ -327,16 +328,17 @@ func TestCallsGoThroughAProxyAndAroundIt(t *testing.T) {
 
 func TestSizesThatAMistakeOfUnitsMakesAreRefused(t *testing.T) {
 	for name, plan := range map[string]capacity.Plan{
-		"a deadline in the wrong unit":   {InFlight: 1, Deadline: 60_000 * time.Second},
-		"attempts beyond the deadline":   {InFlight: 1, Attempt: 5 * time.Second, Deadline: 3 * time.Second},
-		"a wait longer than the attempt": {InFlight: 1, Wait: 2 * time.Second, Attempt: time.Second},
-		"no places":                      {},
-		"shared over HTTP/1.1":           {InFlight: 10, Streams: 10},
+		"a deadline in the wrong unit":     {InFlight: 1, Deadline: 60_000 * time.Second},
+		"attempts beyond the deadline":     {InFlight: 1, Attempt: 5 * time.Second, Deadline: 3 * time.Second},
+		"a wait longer than the attempt":   {InFlight: 1, Wait: 2 * time.Second, Attempt: time.Second},
+		"no places":                        {},
+		"shared over HTTP/1.1":             {InFlight: 10, Streams: 10},
+		"a connect longer than an attempt": {InFlight: 1, Attempt: 500 * time.Millisecond, Deadline: 2 * time.Second},
 	} {
-		if _, err := New("http://upstream.example", plan, &Options{}); err == nil {
+		if _, err := New("http://upstream.example", plan, &Options{Connect: time.Second}); err == nil {
 			t.Errorf("%s: New() = nil error, want one", name)
 		}
-		c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 3}, nil)
+		c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 3}, &Options{Connect: time.Second})
 		if err := c.Resize(plan); err == nil || c.Stats().Plan.InFlight != 3 {
 			t.Errorf("%s: Resize() = %v, want an error and the old plan", name, err)
 		}

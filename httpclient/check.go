@@ -1,0 +1,42 @@
+package httpclient
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/offtake-go/offtake/capacity"
+)
+
+// check returns the mistakes that only options, plan and target together make.
+func (o *Options) check(p capacity.Plan, scheme string) error {
+	var errs []error
+	switch {
+	case scheme == "https" && !o.Protocols.HTTP1() && !o.Protocols.HTTP2():
+		errs = append(errs, errors.New("Options.Protocols: nothing that an https target speaks; set HTTP1, HTTP2 or both"))
+	case scheme == "http" && !o.Protocols.HTTP1() && !o.Protocols.UnencryptedHTTP2():
+		errs = append(errs, errors.New("Options.Protocols: nothing that an http target speaks; set HTTP1, or UnencryptedHTTP2 alone"))
+	case p.Streams > 1 && !o.wantsStreams(scheme):
+		errs = append(errs, fmt.Errorf("Options.Protocols: HTTP/1.1 has one request on a connection at a time, and Plan.Streams is %d; set HTTP/2, or leave Streams 0", p.Streams))
+	}
+	if o.Connect > p.Attempt && o.Connect != defaultConnect && p.Attempt > 0 {
+		errs = append(errs, fmt.Errorf("Options.Connect: %v is more than the Plan.Attempt of %v: every call would have given up; %v would do, or 0 for %v", o.Connect, p.Attempt, p.Attempt, defaultConnect))
+	}
+	return errors.Join(errs...)
+}
+
+// checkBase returns the mistakes in a base transport.
+func checkBase(base *http.Transport) error {
+	if base == nil {
+		return nil
+	}
+	var errs []error
+	if base.DialTLSContext != nil || base.DialTLS != nil { //nolint:staticcheck // deprecated, and checked for that very reason
+		errs = append(errs, errors.New("Options.Base: DialTLSContext and DialTLS can't be used: the client must see its TLS connections; use TLSClientConfig"))
+	}
+	if c := base.TLSClientConfig; c != nil && c.MinVersion != 0 && c.MinVersion < tls.VersionTLS12 {
+		errs = append(errs, fmt.Errorf("Options.Base: TLSClientConfig.MinVersion is %s; the least is TLS 1.2 (RFC 8996)", tls.VersionName(c.MinVersion)))
+	}
+	return errors.Join(errs...)
+}
