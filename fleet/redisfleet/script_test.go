@@ -99,6 +99,10 @@ func FuzzScript(f *testing.F) {
 		p := play{t: t, client: c, script: script, key: fmt.Sprint("fuzz:", os.Getpid(), ":", run), members: map[string]*claim{}}
 		p.model = reference{wall: 1_700_000_000_000, run: "a"}
 		defer c.Del(t.Context(), p.key)
+		for range 17 { // until new places are given out
+			p.model.wall += 100
+			p.ask(0, 50, 0)
+		}
 		for i := 0; i+1 < len(steps) && i < 200; i += 2 {
 			p.step(steps[i], steps[i+1])
 		}
@@ -130,16 +134,26 @@ func (p *play) step(op, arg byte) {
 		p.model.wall += int64(arg) % 101
 	case 6: // the store's clock steps
 		p.model.wall += (int64(arg) - 128) * 1000
-	case 5: // another process has the same data
-		p.model.run += "b"
-	case 4: // the data are lost, and so is what the members hold by the time it opens
-		p.client.Del(p.t.Context(), p.key)
-		p.model = reference{wall: p.model.wall, run: p.model.run + "c"}
-		clear(p.members)
+	case 5:
+		p.hurt(op)
 	case 3:
 		p.ask(op, leave, int(arg))
 	default:
 		p.ask(op, int(arg), int(op>>3)&3)
+	}
+}
+
+// hurt is rare, or new places would never be given out.
+func (p *play) hurt(op byte) {
+	switch op & 31 {
+	case 0: // another process has the same data
+		p.model.run += "b"
+	case 1: // the data are lost, and so is what the members hold by the time it opens
+		p.client.Del(p.t.Context(), p.key)
+		p.model = reference{wall: p.model.wall, run: p.model.run + "c"}
+		clear(p.members)
+	default:
+		p.model.wall += 100
 	}
 }
 
@@ -152,6 +166,9 @@ func (p *play) ask(op byte, want, keep int) {
 	}
 	p.seq++
 	r := request{member: id, seq: p.seq, held: was.held / (keep%4 + 1), want: want, pool: 100, lease: gameLease}
+	if id == "m4" {
+		r.pool = 80 // it has another plan, as in a rollout
+	}
 	if l, ok := p.model.leases[id]; !ok || l.ends <= p.model.now {
 		r.held = 0 // it has lapsed
 	}
