@@ -37,7 +37,9 @@ func (x *Explanation) String() string {
 	for _, s := range x.Sizes() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Field, s.Value, s.Formula, s.Bound)
 	}
-	w.Flush()
+	if err := w.Flush(); err != nil {
+		panic("capacity: writing to memory failed: " + err.Error())
+	}
 	return b.String()
 }
 
@@ -164,13 +166,17 @@ func (d Demand) busy() float64 { return SquareRootStaffing(d.load()/float64(d.Re
 
 func (d Demand) explainConnections(p Plan) []Size {
 	each := d.load() / float64(d.Replicas)
+	inFlight := fmt.Sprintf("%.4g + 2√%.4g = %.4g in flight at peak", each, each, d.busy())
+	if p.Streams > 1 {
+		inFlight += fmt.Sprintf(" / %d per connection", p.Streams)
+	}
 	warm := "what a peak uses before it is steady"
 	if p.Warm == p.Connections {
 		warm = "all Connections"
 	}
 	return []Size{
 		{Field: "Connections", Formula: fmt.Sprintf("%s / %d per connection", count(p.InFlight, "place"), p.Streams), Bound: "no fewer than the places need, no more than they use"},
-		{Field: "Warm", Formula: fmt.Sprintf("%.4g + 2√%.4g = %.4g in flight at peak", each, each, d.busy()), Bound: warm},
+		{Field: "Warm", Formula: inFlight, Bound: warm},
 		{Field: "Rate", Formula: fmt.Sprintf("%g/s / %s", d.Rate, count(d.Replicas, "replica")), Bound: "the peak of one replica"},
 	}
 }
@@ -207,12 +213,13 @@ func (d Demand) times(p Plan) Plan {
 			p.Attempts = defaultAttempts
 		}
 	}
-	tries := time.Duration(max(p.Attempts, 1)) // NoRetry is one
+	tries := max(p.Attempts, 1) // NoRetry is one
 	if p.Attempt == 0 {
-		p.Attempt = p.Deadline / 10 * 9 / tries
+		p.Attempt = p.Deadline / 10 * 9 / time.Duration(tries)
 	}
 	if p.Wait == 0 {
-		p.Wait = max(min((p.Deadline-p.Attempt*tries)/2, p.Attempt/4), leastTime)
+		spare := p.Deadline - time.Duration(tries)*p.Attempt
+		p.Wait = max(min(spare/2, p.Attempt/4), leastTime)
 	}
 	return p
 }

@@ -26,11 +26,7 @@ type jsonReader struct {
 
 func (r *jsonReader) value() *yaml.Node {
 	n := r.node()
-	token, err := r.d.Token()
-	if err != nil {
-		panic("contract: valid JSON does not read: " + err.Error())
-	}
-	switch t := token.(type) {
+	switch t := r.token().(type) {
 	case json.Delim:
 		n.Kind, n.Tag = yaml.MappingNode, "!!map"
 		if t == '[' {
@@ -39,7 +35,7 @@ func (r *jsonReader) value() *yaml.Node {
 		for r.d.More() {
 			n.Content = append(n.Content, r.value())
 		}
-		r.d.Token() // the closing one; the input is valid
+		r.token() // the closing one
 	case string:
 		n.Tag, n.Value = "!!str", t
 	case json.Number:
@@ -53,6 +49,14 @@ func (r *jsonReader) value() *yaml.Node {
 		n.Tag = "!!null"
 	}
 	return n
+}
+
+func (r *jsonReader) token() json.Token {
+	t, err := r.d.Token()
+	if err != nil {
+		panic("contract: valid JSON does not read: " + err.Error())
+	}
+	return t
 }
 
 // node returns a scalar node at the next token.

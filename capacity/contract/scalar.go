@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,11 +88,9 @@ func setDuration(s string, p *time.Duration) error {
 }
 
 func setWord(s string, v reflect.Value, words []string) error {
-	for _, w := range words {
-		if w == s {
-			v.SetString(s)
-			return nil
-		}
+	if slices.Contains(words, s) {
+		v.SetString(s)
+		return nil
 	}
 	if w := nearest(s, words); w != "" {
 		return fmt.Errorf("%q is not known; did you mean %s", s, w)

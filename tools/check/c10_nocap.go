@@ -18,7 +18,7 @@ func ruleC10() Rule {
 		Source: "net/http: MaxConnsPerHost 0 is no limit, and MaxIdleConnsPerHost bounds only idle ones", Needs: "a limit and a client",
 	}, func(w *World, emit func(Place, c10)) {
 		for _, c := range w.pools() {
-			if c.Upstream.Limit > 0 {
+			if c.Upstream.Limit > 0 && (c.Pool.Foreign || c.Pool.Cap > 0) {
 				emit(c.place(), c10{c.Pool.Connections, c.Upstream.Limit})
 			}
 		}

@@ -61,7 +61,8 @@ func (w *World) pool(c *Call, name string, u contract.Upstream) {
 		return
 	}
 	plan, ok := w.planOf(name)
-	if !ok {
+	if !ok { // not even one place each: the rules on limits have to say so
+		c.Pool = &Pool{Streams: max(u.Streams, 1), Headroom: headroom}
 		return
 	}
 	c.Deadline, c.Attempt, c.Attempts, c.RetryShare = plan.Deadline.Seconds(), plan.Attempt.Seconds(), plan.Attempts, plan.RetryShare

@@ -227,3 +227,14 @@ func TestAProxysCountOfHostsComesFirst(t *testing.T) {
 		t.Errorf("hosts = %v, unready %d, want 9 and 4 as the proxy counts them", got, w.Mesh.Unready)
 	}
 }
+
+func TestALimitBelowOnePlaceEachIsStillReported(t *testing.T) {
+	c, err := contract.Parse("f", []byte("service: a\nreplicas: {min: 6}\nupstreams:\n  b: {target: 'http://b', rate: 60/s, latency: 1s, limit: 5}\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := check.NewWorld(c, &manifest.Set{}, check.Options{}).Check(check.Baseline{})
+	if got := rules(r); got != "C04 C05" || !strings.Contains(r.Findings[0].Detail, "INFEASIBLE") {
+		t.Errorf("findings = %q (%+v), want C04 and C05 with the whole answer", got, r.Findings)
+	}
+}

@@ -132,21 +132,22 @@ func gatewayRoute(o *manifest.Object, b *eg.BackendTrafficPolicy) *Route {
 	return route
 }
 
-// grpcRoute reads a gRPC service config, where maxAttempts counts the first and is
+// grpcRoute reads the first method config of a gRPC service config. Its maxAttempts counts the first and is
 // capped at five.
 func grpcRoute(o *manifest.Object, s *manifest.ServiceConfig) *Route {
-	for i, m := range s.MethodConfig {
-		route := &Route{Ref: o.At("methodConfig", index(i)), Plane: "grpc", Tries: 1, Stated: -1, Implicit: m.Timeout == ""}
-		if d, err := time.ParseDuration(m.Timeout); err == nil {
-			route.Timeout = d.Seconds()
-		}
-		if r := m.RetryPolicy; r != nil {
-			route.Stated, route.Tries = r.MaxAttempts, min(r.MaxAttempts, 5)
-			route.On = strings.ToLower(strings.ReplaceAll(strings.Join(r.RetryableStatusCodes, ","), "_", "-"))
-		}
-		return route
+	if len(s.MethodConfig) == 0 {
+		return nil
 	}
-	return nil
+	m := s.MethodConfig[0] // those that follow are for single methods
+	route := &Route{Ref: o.At("methodConfig", index(0)), Plane: "grpc", Tries: 1, Stated: -1, Implicit: m.Timeout == ""}
+	if d, err := time.ParseDuration(m.Timeout); err == nil {
+		route.Timeout = d.Seconds()
+	}
+	if r := m.RetryPolicy; r != nil {
+		route.Stated, route.Tries = r.MaxAttempts, min(r.MaxAttempts, 5)
+		route.On = strings.ToLower(strings.ReplaceAll(strings.Join(r.RetryableStatusCodes, ","), "_", "-"))
+	}
+	return route
 }
 
 func gatewaySeconds(d *gwv1.Duration, otherwise float64) float64 {

@@ -93,7 +93,7 @@ func targets(b *eg.BackendTrafficPolicy, host string) bool {
 			return true
 		}
 	}
-	t := b.Spec.TargetRef
+	t := b.Spec.TargetRef //nolint:staticcheck // deprecated, and still in clusters
 	return t != nil && sameHost(string(t.Name), host)
 }
 

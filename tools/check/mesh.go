@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	eg "github.com/envoyproxy/gateway/api/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	eg "github.com/envoyproxy/gateway/api/v1alpha1"
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 

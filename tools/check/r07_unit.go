@@ -1,8 +1,9 @@
 package check
 
 import (
-	"github.com/offtake-go/offtake/tools/check/manifest"
 	gwx "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+
+	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
 // r07 is whether a rate was read as a number at once.

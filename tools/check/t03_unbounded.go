@@ -28,7 +28,7 @@ func ruleT03() Rule {
 				continue
 			}
 			timeouts, ref := []float64{}, c.Ref
-			if c.Deadline > 0 || !c.Inbound {
+			if c.Deadline > 0 || c.Unbounded && !c.Inbound {
 				timeouts = append(timeouts, c.Deadline)
 			}
 			if r := c.Route; r != nil {

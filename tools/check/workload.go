@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/tools/check/manifest"
-	"go.yaml.in/yaml/v3"
 )
 
 // readService brings together the contract's own pods and their manifests.

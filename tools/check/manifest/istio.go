@@ -9,12 +9,15 @@ import (
 	networking "istio.io/api/networking/v1alpha3"
 )
 
-// DestinationRule, VirtualService and Sidecar hold the spec of Istio's objects.
 type (
+	// DestinationRule holds the spec of Istio's object of that kind.
 	DestinationRule struct{ *networking.DestinationRule }
-	VirtualService  struct{ *networking.VirtualService }
-	Sidecar         struct{ *networking.Sidecar }
-	MeshConfig      struct{ *meshv1.MeshConfig }
+	// VirtualService holds the spec of Istio's object of that kind.
+	VirtualService struct{ *networking.VirtualService }
+	// Sidecar holds the spec of Istio's object of that kind.
+	Sidecar struct{ *networking.Sidecar }
+	// MeshConfig holds Istio's global configuration.
+	MeshConfig struct{ *meshv1.MeshConfig }
 )
 
 // inSpec puts the paths of a spec below it.

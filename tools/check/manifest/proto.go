@@ -3,10 +3,11 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/golang/protobuf/jsonpb"
+	"github.com/golang/protobuf/jsonpb" //nolint:staticcheck // its successor refuses "5m", which Istio takes
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/protoadapt"
@@ -114,9 +115,7 @@ func pruneAny(object map[string]any, path string) []string {
 		unknown := prune(t.Descriptor(), body, path)
 		clear(object)
 		object["@type"] = url
-		for key, value := range body {
-			object[key] = value
-		}
+		maps.Copy(object, body)
 		return unknown
 	}
 	clear(object)

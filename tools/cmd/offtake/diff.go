@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ func diff(c *call, args []string) (int, error) {
 	}
 	var sides [2]*contract.Contract
 	for i, end := range ends {
-		name, data, err := readEnd(end, *file)
+		name, data, err := readEnd(c.ctx, end, *file)
 		if err == nil {
 			sides[i], err = contract.Parse(name, data, *environment)
 		}
@@ -64,7 +65,7 @@ func worse(d *change.Diff) bool {
 }
 
 // readEnd reads one side: a file, REVISION:PATH, or the file at a revision.
-func readEnd(end, file string) (name string, data []byte, err error) {
+func readEnd(ctx context.Context, end, file string) (name string, data []byte, err error) {
 	data, err = os.ReadFile(end)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return end, data, err
@@ -77,7 +78,7 @@ func readEnd(end, file string) (name string, data []byte, err error) {
 		object = end + ":./" + file
 	}
 	var stderr bytes.Buffer
-	git := exec.Command("git", "show", object)
+	git := exec.CommandContext(ctx, "git", "show", object)
 	git.Stderr = &stderr
 	if data, err = git.Output(); err != nil {
 		return "", nil, fmt.Errorf("offtake diff: %q is neither a file nor a git revision with %s: %s", end, file, strings.TrimSpace(stderr.String()))

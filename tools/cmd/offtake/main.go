@@ -122,8 +122,10 @@ func (c *call) help(out io.Writer) {
 	for _, cmd := range commands() {
 		fmt.Fprintf(w, "  %s\t%s\n", cmd.name, cmd.about)
 	}
-	w.Flush()
-	fmt.Fprint(out, "\nofftake COMMAND -h lists its flags.\n")
+	fmt.Fprint(w, "\nofftake COMMAND -h lists its flags.\n")
+	if err := w.Flush(); err != nil {
+		fmt.Fprintln(c.stderr, err)
+	}
 }
 
 // flags returns the flag set of a command. Its -h goes to stdout, since it was
