@@ -118,15 +118,12 @@ func orders(service *factory.Service) http.Handler {
 	})
 }
 
-// load sends requests at a rate, whether or not they are answered, and counts the
-// answers by status; 0 is no answer. It ends with ctx, or after a time, when all
-// have been answered.
-func load(ctx context.Context, url string, rate float64, d time.Duration) map[int]int {
-	client := &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
-	defer client.CloseIdleConnections()
+// load makes calls at a rate, whether or not they are answered, and counts what
+// they return. It ends with ctx, or after a time, when all have been answered.
+func load[T comparable](ctx context.Context, rate float64, d time.Duration, call func(context.Context) T) map[T]int {
 	var (
 		mu      sync.Mutex
-		answers = make(map[int]int)
+		answers = make(map[T]int)
 		running sync.WaitGroup
 	)
 	tick := time.NewTicker(time.Duration(float64(time.Second) / rate))
@@ -142,13 +139,22 @@ func load(ctx context.Context, url string, rate float64, d time.Duration) map[in
 			return answers
 		case <-tick.C:
 			running.Go(func() {
-				status := get(context.WithoutCancel(ctx), client, url)
+				answer := call(context.WithoutCancel(ctx))
 				mu.Lock()
-				answers[status]++
+				answers[answer]++
 				mu.Unlock()
 			})
 		}
 	}
+}
+
+// getter is a call to an address, with a pool for many at once. It returns the
+// status, and 0 for no answer.
+func getter(t *testing.T, url string) func(context.Context) int {
+	t.Helper()
+	client := &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	t.Cleanup(client.CloseIdleConnections)
+	return func(ctx context.Context) int { return get(ctx, client, url) }
 }
 
 func get(ctx context.Context, client *http.Client, url string) int {
@@ -172,7 +178,8 @@ func underLoad(t *testing.T, url string, rate float64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan map[int]int, 1)
-	go func() { done <- load(ctx, url, rate, 2*time.Minute) }()
+	call := getter(t, url)
+	go func() { done <- load(ctx, rate, 2*time.Minute, call) }()
 	t.Cleanup(func() {
 		cancel()
 		t.Logf("the load was answered: %v", <-done)
