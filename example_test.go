@@ -39,7 +39,7 @@ func Example_infeasible() {
 	_, err := capacity.Demand{Rate: 120, Latency: 1200 * time.Millisecond, Replicas: 6, Limit: 200, Headroom: 2}.Plan()
 	fmt.Println(err)
 	// Output:
-	// capacity: infeasible: at least 48 (2 × 120/s × 1.2s / 6 replicas) places per replica are needed and at most 33 (limit 200 / 6) are allowed; 1.389 × the peak is the most, or any one of: limit >= 288 | mean latency <= 0.833 s | rate <= 166.7/s | refuse >= 30.6 %
+	// capacity: infeasible: at least 48 (2 × 120/s × 1.2s / 6 replicas) places per replica are needed and at most 33 (limit 200 / 6) are allowed; 1.389 × the peak is the most, or at 2 × the peak any one of: limit >= 288 | mean latency <= 0.833 s | rate <= 166.7/s | refuse >= 30.6 %; with the limit divided in whole places: limit >= 288 | mean latency <= 0.825 s | rate <= 165/s | refuse >= 31.3 %
 }
 
 func service(ctx context.Context, mux *http.ServeMux, url string) {

@@ -31,7 +31,7 @@ func (b Bound) String() string {
 func (d Demand) floors() ([]Bound, error) {
 	load := d.load()
 	floors := []Bound{{
-		Places:  ceil(d.Headroom * load / float64(d.Replicas)),
+		Places:  max(1, ceil(d.Headroom*load/float64(d.Replicas))),
 		Formula: fmt.Sprintf("%s%g/s × %v / %s", times(d.Headroom), d.Rate, seconds(d.mean()), count(d.Replicas, "replica")),
 	}}
 	if d.Degraded != 0 {
@@ -151,6 +151,16 @@ func are(n int, what string) string {
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// atMost is x rounded down to its first digits, for a bound that must be kept. It
+// forgives what ceil forgives.
+func atMost(x float64, digits int) float64 {
+	if x <= 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(x))-float64(digits-1))
+	return math.Floor(x/unit*(1+1e-12)) * unit
+}
 
 // atLeast is a percentage rounded up, for a share that must be reached.
 func atLeast(share float64) string {

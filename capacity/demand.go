@@ -134,6 +134,9 @@ func (d Demand) checkTraffic(m *mistakes) {
 		m.add("P99", "it is missing beside P50: one percentile has no mean", "the 99th percentile of the same times would do")
 	case d.P99 < d.P50 && m.good("P50", "P99"):
 		m.add("P99", fmt.Sprintf("%v is less than the P50 of %v", d.P99, d.P50), fmt.Sprintf("%v would do", d.P50))
+	case d.P50 != 0 && m.good("P50", "P99") && d.mean() > d.P99.Seconds():
+		m.add("P99", fmt.Sprintf("%v is %.3g × the P50 of %v: a lognormal fit to both has its mean beyond the P99", d.P99, float64(d.P99)/float64(d.P50), d.P50),
+			"the measured mean as Latency would do")
 	}
 	if d.Headroom != 0 && !(d.Headroom >= 1 && d.Headroom <= maxHeadroom) {
 		m.add("Headroom", fmt.Sprintf("%g is not in [1, %d]: it multiplies the peak", d.Headroom, maxHeadroom), "1.3 would do, or 0 for the default of 2")
@@ -190,8 +193,11 @@ func (p Plan) checkStated() *mistakes {
 func (d Demand) checkSize(m *mistakes, stated Plan) {
 	_, missing := RolloutPods(d.Replicas, d.Surge, d.Unavailable)
 	if each := d.Headroom * d.load() / float64(d.Replicas-missing); each > maxPlaces/2 {
-		m.add("Rate", fmt.Sprintf("%g/s of %v each are %.3g in flight per replica, more than a process can hold", d.Rate, seconds(d.mean()), each),
-			fmt.Sprintf("%.3g/s would do, or %.0f replicas", d.Rate*maxPlaces/2/each, math.Ceil(float64(d.Replicas)*each/(maxPlaces/2))))
+		remedy := fmt.Sprintf("%.3g/s would do", atMost(d.Rate*maxPlaces/2/each, 3))
+		if replicas := math.Ceil(float64(d.Replicas) * each / (maxPlaces / 2)); replicas <= maxReplicas {
+			remedy += fmt.Sprintf(", or %.0f replicas", replicas)
+		}
+		m.add("Rate", fmt.Sprintf("%g/s of %v each are %.3g in flight per replica, more than a process can hold", d.Rate, seconds(d.mean()), each), remedy)
 	}
 	if d.Degraded != 0 && d.Degraded.Seconds() < d.mean() {
 		m.add("Degraded", fmt.Sprintf("%v is less than the mean latency of %v", d.Degraded, seconds(d.mean())), fmt.Sprintf("%v would do", seconds(2*d.mean())))
@@ -204,13 +210,27 @@ func (d Demand) checkSize(m *mistakes, stated Plan) {
 	if p.Attempt.Seconds() >= slowest {
 		return
 	}
-	late := &Mistake{Type: "Demand", Field: "Deadline", Remedy: fmt.Sprintf("%v would do", seconds(math.Ceil(slowest*float64(p.Attempts)*20)/10))}
+	late := &Mistake{Type: "Demand", Field: "Deadline", Remedy: enough(slowest, p.Attempts)}
 	deadline := d.Deadline
 	if stated.Deadline != 0 {
 		late.Type, deadline = "Plan", stated.Deadline
 	}
 	late.Problem = fmt.Sprintf("%v leaves %v for an attempt, less than the mean latency of %v", deadline, p.Attempt, seconds(slowest))
 	m.errs = append(m.errs, late)
+}
+
+// enough says which deadline has room for attempts of a latency in seconds: twice
+// their sum, if a call may last so long.
+func enough(latency float64, attempts int) string {
+	deadline := seconds(math.Ceil(latency*float64(attempts)*20) / 10)
+	most := maxTime * 81 / 100 / time.Duration(attempts) // nine tenths of nine tenths: see times
+	switch {
+	case deadline <= maxTime:
+		return fmt.Sprintf("%v would do", deadline)
+	case latency <= most.Seconds():
+		return fmt.Sprintf("%v would do", maxTime)
+	}
+	return fmt.Sprintf("a latency of %v at most would do: no call may last longer than %v", most, maxTime)
 }
 
 // spread is the stated latency: fitted if percentiles are known, and otherwise

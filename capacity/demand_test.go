@@ -2,8 +2,10 @@ package capacity
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -162,6 +164,63 @@ func TestEachLeverMakesTheDemandFeasible(t *testing.T) {
 	}
 }
 
+func TestAPrintedLeverWouldDo(t *testing.T) {
+	for _, d := range []Demand{processor, {Rate: 83.35, Latency: 1200 * time.Millisecond, Replicas: 6, Limit: 200}, {Rate: 1000, Latency: 77 * time.Millisecond, Replicas: 7, Limit: 101, Headroom: 1.7}} {
+		_, err := d.Plan()
+		e, ok := errors.AsType[*Infeasible](err)
+		if !ok {
+			t.Fatalf("(%+v).Plan() = %v, want an *Infeasible", d, err)
+		}
+		_, levers, _ := strings.Cut(e.Explain(), "in whole places: ")
+		var limit int
+		var latency, rate float64
+		if _, err := fmt.Sscanf(levers, "limit >= %d | mean latency <= %g s | rate <= %g/s", &limit, &latency, &rate); err != nil {
+			t.Fatalf("Explain() has the levers %q: %v", levers, err)
+		}
+		bigger, quicker, slower := d, d, d
+		bigger.Limit, quicker.Latency, slower.Rate = limit, time.Duration(latency*1e9), rate/e.Demand.Headroom
+		for _, pulled := range []Demand{bigger, quicker, slower} {
+			if _, err := pulled.Plan(); err != nil {
+				t.Errorf("(%+v).Plan() = %v, want a plan, as %q promised", pulled, err, levers)
+			}
+		}
+	}
+}
+
+func TestLeversThatCanNotBePulledAreNotOffered(t *testing.T) {
+	d := processor
+	d.Limit = 5
+	_, err := d.Plan()
+	if got, want := err.Error(), "with the limit divided in whole places: limit >= 288"; !strings.HasSuffix(got, want) {
+		t.Errorf("Plan() = %q, want it to end in %q", got, want)
+	}
+}
+
+func TestARemedyIsNotItselfRefused(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Demand)
+		want   string
+	}{
+		{func(d *Demand) { d.Latency, d.Rate = 40*time.Minute, 1 }, "; 1h0m0s would do"},
+		{func(d *Demand) { d.Latency, d.Rate = time.Hour, 1 }, "; a latency of 48m36s at most would do: no call may last longer than 1h0m0s"},
+		{func(d *Demand) { d.Latency, d.Rate, d.Deadline = time.Minute, 1e9, time.Hour }, "; 2.5e+04/s would do"},
+	} {
+		d := processor
+		d.Limit = 0
+		c.change(&d)
+		if _, err := d.Plan(); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("(%+v).Plan() = %v, want it to end in %q", d, err, c.want)
+		}
+	}
+}
+
+func TestTheLeastTrafficHasAPlace(t *testing.T) {
+	d := Demand{Rate: math.SmallestNonzeroFloat64, Latency: time.Microsecond, Replicas: 1}
+	if p, err := d.Plan(); err != nil || p.InFlight != 1 {
+		t.Errorf("(%+v).Plan() = %v, %v, want 1 place", d, p, err)
+	}
+}
+
 func TestDemandRefusesNonsenseAllAtOnce(t *testing.T) {
 	_, err := Demand{
 		Rate: math.NaN(), Latency: -1, Replicas: -1, MaxReplicas: -1, Surge: Pods{Count: 1, Percent: 1}, Unavailable: Pods{Percent: 101},
@@ -191,6 +250,7 @@ func TestDemandNamesTheField(t *testing.T) {
 		{"P50", func(d *Demand) { d.Latency, d.P99 = 0, 1e9 }},
 		{"P99", func(d *Demand) { d.Latency, d.P50 = 0, 1e9 }},
 		{"P99", func(d *Demand) { d.Latency, d.P50, d.P99 = 0, 2e9, 1e9 }},
+		{"P99", func(d *Demand) { d.Latency, d.P50, d.P99 = 0, 1000, time.Hour }},
 		{"Replicas", func(d *Demand) { d.Replicas = 0 }},
 		{"MaxReplicas", func(d *Demand) { d.MaxReplicas = 5 }},
 		{"Unavailable", func(d *Demand) { d.Unavailable = Pods{Count: 6} }},

@@ -67,6 +67,6 @@ func ExampleInfeasible() {
 	// with the limit divided among them in whole places: limit >= 384 | mean latency <= 0.625 s | rate <= 125/s | refuse >= 48.0 %
 	// 1 × peak, no rollout: [24, 33]; at 33 5.56 % of calls wait
 	// 1 × peak, in a rollout: floor 29 > ceiling 25; maxSurge 1 and maxUnavailable 0 allow [24, 28]
-	// capacity: infeasible: at least 48 (2 × 120/s × 1.2s / 6 replicas) places per replica are needed and at most 25 while 2 surge pods run (limit 200 / 8) are allowed; 1.389 × the peak is the most, or any one of: limit >= 288 | mean latency <= 0.833 s | rate <= 166.7/s | refuse >= 30.6 %
+	// capacity: infeasible: at least 48 (2 × 120/s × 1.2s / 6 replicas) places per replica are needed and at most 25 while 2 surge pods run (limit 200 / 8) are allowed; 1.389 × the peak is the most, or at 2 × the peak any one of: limit >= 288 | mean latency <= 0.833 s | rate <= 166.7/s | refuse >= 30.6 %; with the limit divided in whole places: limit >= 384 | mean latency <= 0.625 s | rate <= 125/s | refuse >= 48.0 %
 	// best: 25 places, 125/s, 47.9 % refused at 2 times the peak (<nil>)
 }

@@ -90,12 +90,20 @@ func (e *Infeasible) Error() string {
 }
 
 // remedy is the levers with a freely shared limit, or that sharing is itself the
-// lever.
+// lever; and those of a divided limit, since whoever pulled one of the former
+// could be told again that it will not do.
 func (e *Infeasible) remedy() string {
+	at := fmt.Sprintf("or at %sthe peak any one of: ", times(e.Demand.Headroom))
+	whole := e.levers(Lever.whole)
 	if e.sharingWouldDo() {
-		return "a limit that the replicas share freely would do, or any one of: " + e.levers(Lever.whole)
+		return "a limit that the replicas share freely would do, " + at + whole
 	}
-	return fmt.Sprintf("%.4g × the peak is the most, or any one of: %s", e.Factor, e.levers(Lever.shared))
+	shared := e.levers(Lever.shared)
+	remedy := fmt.Sprintf("%.4g × the peak is the most, %s%s", e.Factor, at, shared)
+	if whole != shared {
+		remedy += "; with the limit divided in whole places: " + whole
+	}
+	return remedy
 }
 
 // sharingWouldDo reports whether the limit is large enough and only its division is
@@ -105,7 +113,17 @@ func (e *Infeasible) sharingWouldDo() bool {
 }
 
 func (l Lever) shared() float64 { return l.Shared }
-func (l Lever) whole() float64  { return l.Whole }
+
+// whole is rounded to the digits that are printed, so that what is printed does.
+func (l Lever) whole() float64 {
+	switch l.Name {
+	case "mean latency":
+		return atMost(l.Whole, 3)
+	case "rate":
+		return atMost(l.Whole, 4)
+	}
+	return l.Whole
+}
 
 // Best returns the plan with the most places that the limit allows, and what it
 // lacks of the demand. It fails if the limit leaves a replica no place at all.
@@ -187,10 +205,15 @@ func (e *Infeasible) explainPeak(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
+// levers writes those that can be pulled: where the limit leaves no place for each
+// replica, no latency is short enough.
 func (e *Infeasible) levers(value func(Lever) float64) string {
 	var s []string
 	for _, l := range e.Levers {
 		x := value(l)
+		if !l.AtLeast && x <= 0 || l.Name == "refuse" && x >= 1 {
+			continue
+		}
 		switch l.Name {
 		case "limit":
 			s = append(s, fmt.Sprintf("limit >= %.0f", x))
