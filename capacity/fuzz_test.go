@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -47,16 +48,19 @@ func FuzzPlanProperties(f *testing.F) {
 // FuzzDemandIsMonotone holds that more traffic never needs fewer places, and that
 // a plan keeps every bound.
 func FuzzDemandIsMonotone(f *testing.F) {
-	f.Add(120.0, int64(1.2e9), 6, 200, 1.3, 0, 0, int64(5e9), 1.1, 0.0)
-	f.Add(1.0, int64(1e6), 1, 0, 0.0, 25, 25, int64(0), 2.0, 0.01)
-	f.Add(1e5, int64(5e7), 100, 20000, 1.0, 10, 0, int64(1e9), 1.5, 0.0)
-	f.Fuzz(func(t *testing.T, rate float64, latency int64, replicas, limit int, headroom float64, surge, unavailable int, deadline int64, more, chance float64) {
+	f.Add(120.0, int64(1.2e9), 6, 200, 1.3, 0, 0, int64(5e9), 1.1, 0.0, 0.0)
+	f.Add(1.0, int64(1e6), 1, 0, 0.0, 25, 25, int64(0), 2.0, 0.01, 1.5)
+	f.Add(1e5, int64(5e7), 100, 20000, 1.0, 10, 0, int64(1e9), 1.5, 0.0, 3.0)
+	f.Fuzz(func(t *testing.T, rate float64, latency int64, replicas, limit int, headroom float64, surge, unavailable int, deadline int64, more, chance, slow float64) {
 		if rate*float64(latency)/1e9 > 1e5 || !(more >= 1) {
 			return // large loads are TestErlangHoldsAtAHundredThousandPlaces
 		}
 		d := Demand{
 			Rate: rate, Latency: time.Duration(latency), Replicas: replicas, Limit: limit, Headroom: headroom, WaitChance: chance,
 			Surge: Pods{Percent: surge}, Unavailable: Pods{Percent: unavailable}, Deadline: time.Duration(deadline),
+		}
+		if slow > 1 && slow < 1000 {
+			d.Degraded = time.Duration(float64(latency) * slow)
 		}
 		p, err := d.Plan()
 		if err != nil {
@@ -77,6 +81,7 @@ func FuzzDemandIsMonotone(f *testing.F) {
 		faster, slower := d, d
 		faster.Rate *= more
 		slower.Latency = time.Duration(math.Min(float64(latency)*more, 1e15))
+		slower.Degraded = time.Duration(math.Min(float64(d.Degraded)*more, 1e15))
 		for _, harder := range []Demand{faster, slower} {
 			if q, err := harder.Plan(); err == nil && q.InFlight < p.InFlight {
 				t.Errorf("(%+v).Plan() has %d places, with more traffic %d", d, p.InFlight, q.InFlight)
@@ -94,6 +99,25 @@ func checkInfeasible(t *testing.T, e *Infeasible) {
 	}
 	if e.Explain() == "" || e.Error() == "" {
 		t.Errorf("(%+v) does not explain itself", e.Demand)
+	}
+	for _, l := range e.Levers {
+		pulled := e.Demand
+		switch l.Name {
+		case "limit":
+			if l.Whole > math.MaxInt32 {
+				continue
+			}
+			pulled.Limit = int(l.Whole)
+		case "rate":
+			pulled.Rate = l.Whole / e.Demand.Headroom * (1 - 1e-9)
+		default:
+			continue
+		}
+		if _, err := pulled.Plan(); err != nil && pulled.Rate > 0 {
+			if again, ok := errors.AsType[*Infeasible](err); ok {
+				t.Errorf("(%+v) with %s %v is still infeasible: %v", e.Demand, l.Name, l.Whole, again)
+			}
+		}
 	}
 }
 
