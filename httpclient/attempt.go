@@ -209,7 +209,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	}
 	hadBody := a.phase != sending
 	a.phase, a.outcome = ended, o
-	final, timer := a.final, a.timer
+	final, timer, cause := a.final, a.timer, a.cause
 	a.servedLocked()
 	a.mu.Unlock()
 
@@ -218,7 +218,6 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	if timer != nil {
 		c.stopTimer(timer)
 	}
-	a.cancel(nil)
 	c.gate.Leave()
 	if c.dialer.wanting.Load() > 0 {
 		c.dialer.makeRoom()
@@ -236,6 +235,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	if final {
 		l.end(o, since)
 	}
+	a.cancel(cause) // last: a reader that it wakes finds all done
 }
 
 // settle marks the attempt as the one whose response the caller has, and says

@@ -63,9 +63,9 @@ func (a *attempt) expire(t *timer) {
 	}
 	cause, phase := a.cause, a.phase
 	a.mu.Unlock()
-	a.cancel(cause)
-	if phase != receiving {
-		return // somebody waits, and will see
+	if phase != receiving { // somebody waits, and will see
+		a.cancel(cause)
+		return
 	}
 	if !a.reading.Load() { // nobody reads, and perhaps nobody will
 		a.call.core.telemetry.Leaked()
