@@ -46,6 +46,10 @@ type core struct {
 	pool      *pool
 	channels  []*channel
 
+	observing atomic.Bool
+	unpaid    atomic.Uint64 // retries not sent for want of budget
+	lent      atomic.Uint64 // retries sent without, in observe mode
+
 	fitting sync.Mutex
 	room    int64 // streams on the connections that are ready; 0 if none is
 }
@@ -109,8 +113,7 @@ func New(target string, plan capacity.Plan, options *Options) (*Conn, error) {
 	c.refused, c.full = newRefusals(o.Name, c.gate), newRefusals(o.Name, c.streams)
 	c.sizes.Store(sizes)
 	c.fit(0)
-	c.gate.Observe(o.Observe)
-	c.streams.Observe(o.Observe)
+	c.observe(o.Observe)
 	c.pool = newPool(c)
 	c.pool.health = c.balancing.health
 	if err := c.openChannels(); err != nil {
@@ -183,11 +186,16 @@ func (c *Conn) Resize(plan capacity.Plan) error {
 	return nil
 }
 
-// Observe switches the gate to observe mode or back: in it every decision is made
-// and counted (offtake_client_refused_total, observed="true"), and none is applied.
-func (c *Conn) Observe(on bool) {
-	c.core.gate.Observe(on)
-	c.core.streams.Observe(on)
+// Observe switches to observe mode or back: in it every decision of the gate and of
+// the retry budget is made and counted (observed="true" in
+// offtake_client_refused_total and offtake_client_limited_total), and none is
+// applied. The limits on times stay.
+func (c *Conn) Observe(on bool) { c.core.observe(on) }
+
+func (c *core) observe(on bool) {
+	c.observing.Store(on)
+	c.gate.Observe(on)
+	c.streams.Observe(on)
 }
 
 // Shutdown refuses new calls, and streams that wait, with offtake.ErrClosed and

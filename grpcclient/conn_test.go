@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math/big"
 	"net"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/internal/pipenet"
@@ -286,6 +288,65 @@ func TestABlackHoleThatIsAllThereIsEndsWithKeepalive(t *testing.T) {
 		<-time.After(25*time.Second + reconnectSpread)
 		if err := ask(t.Context(), c); err != nil || dials != 2 {
 			t.Errorf("call after keepalive's time and timeout = %v with %d dials, want nil with 2", err, dials)
+		}
+	})
+}
+
+func TestABlackHoleThatCanNotBeRedialedAtFirstIsLeftLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen()
+		serve(t, l, &upstream{})
+		var black atomic.Bool
+		down := time.Now().Add(10 * time.Second)
+		dials := 0
+		c := dial(t, "passthrough:///upstream", capacity.Plan{InFlight: 1, Deadline: time.Second, Attempts: capacity.NoRetry}, &Options{
+			Dial: func(ctx context.Context, address string) (net.Conn, error) {
+				if dials++; dials > 1 && time.Now().Before(down) {
+					return nil, errors.New("network is unreachable")
+				}
+				c, err := l.Dial(ctx, "", address)
+				if dials == 1 {
+					c = &hole{c, &black}
+				}
+				return c, err
+			},
+		})
+		warm(t, c)
+		black.Store(true)
+		began := time.Now()
+		for ask(t.Context(), c) != nil {
+			if time.Since(began) > 15*time.Second {
+				t.Fatal("call 5s after the network is back = an error, want nil, and no wait for keepalive")
+			}
+		}
+	})
+}
+
+func TestASocketOfThisMachineIsAnUpstreamToo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, l, &upstream{})
+	c := dial(t, "unix://"+path, capacity.Plan{InFlight: 1}, nil)
+	if err := ask(t.Context(), c); err != nil {
+		t.Errorf("call over a unix socket = %v, want nil", err)
+	}
+}
+
+func TestTheSecondAddressOfAServerIsNotMadeToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2, nil)
+		f.servers["server-0"].Close() // an address family that is not routed
+		s := f.state()
+		s.Endpoints = []resolver.Endpoint{{Addresses: []resolver.Address{{Addr: "server-0"}, {Addr: "server-1"}}}}
+		f.name.InitialState(s)
+		c := dial(t, fleetName, perServer(1, 1), f.options())
+		began := time.Now()
+		warm(t, c)
+		if got := time.Since(began); got != 0 {
+			t.Errorf("Warm by the second address took %v, want no pause", got)
 		}
 	})
 }

@@ -30,6 +30,8 @@ func newDialer(c *core) *dialer {
 			network := "tcp"
 			if path, ok := strings.CutPrefix(address, "unix:"); ok {
 				network, address = "unix", strings.TrimPrefix(path, "//")
+			} else if strings.HasPrefix(address, "\x00") { // an abstract socket
+				network = "unix"
 			}
 			return tcp.DialContext(ctx, network, address)
 		}
@@ -43,7 +45,7 @@ func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) 
 	if l == nil {
 		return d.watched(ctx, address)
 	}
-	if l.dials.Add(1) > 1 {
+	if l.back.Swap(false) {
 		urgent := l.away.Swap(false) && l.filler.pool.ready.Load() == 0
 		if err := d.pause(ctx, urgent); err != nil {
 			return nil, err

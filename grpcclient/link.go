@@ -26,8 +26,8 @@ type link struct {
 	timeout atomic.Uint64 // reads+1 when a call ran out of time on it
 	suspect atomic.Bool   // nothing comes any more
 	away    atomic.Bool   // the server has sent GOAWAY
-	dials   atomic.Int64
-	dialed  atomic.Int64 // when, since the pool's start
+	back    atomic.Bool   // the next dial is to come back
+	dialed  atomic.Int64  // when, since the pool's start
 
 	// Guarded by filler.topology.
 	child  balancer.Balancer
@@ -41,6 +41,7 @@ type link struct {
 	fresh    bool      // err is of this dial
 	replaces *link     // whose place it takes once it is ready
 	heir     *link     // that is to take its place
+	renewed  time.Time // when the last heir was sought
 }
 
 // unlimited is the limit of a server that states none.
@@ -61,10 +62,14 @@ func (l *link) UpdateState(s balancer.State) {
 	case s.ConnectivityState == connectivity.TransientFailure && l.replaces != nil:
 		next = func() { f.disown(l) }
 	}
-	if s.ConnectivityState == connectivity.Ready {
+	switch s.ConnectivityState {
+	case connectivity.Ready:
 		l.err = nil
-	} else if s.ConnectivityState == connectivity.TransientFailure {
+	case connectivity.TransientFailure:
 		l.err = l.causeLocked(s.Picker)
+		l.back.Store(true)
+	case connectivity.Idle:
+		l.back.Store(true)
 	}
 	f.publishLocked()
 	f.pool.mu.Unlock()
@@ -149,7 +154,8 @@ func (l *link) silent(reads uint64) {
 	if l.reads.Load() != reads {
 		return
 	}
-	if l.timeout.Swap(reads+1) == reads+1 && l.suspect.CompareAndSwap(false, true) {
+	if l.timeout.Swap(reads+1) == reads+1 {
+		l.suspect.Store(true)
 		l.filler.pool.after(0, func() { l.filler.renew(l) })
 	}
 }

@@ -34,7 +34,7 @@ type Options struct {
 	// limits. Interceptors see each attempt, inside its place and its bounds. What
 	// makes this client what it is can't be changed by them: retries, service
 	// configs from DNS, the idle timeout and the load-balancing policy of grpc-go
-	// stay off.
+	// stay off, and Options.Dial and Options.Resolvers go before theirs.
 	DialOptions []grpc.DialOption
 
 	// Resolvers are further name resolvers, beside those that the program has

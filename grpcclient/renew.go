@@ -41,7 +41,8 @@ func (f *filler) tick(n int) time.Duration {
 }
 
 // renew dials another link for the same endpoint, which takes the place of l once
-// it is ready.
+// it is ready. It does so once a second at most: there may be many calls that have
+// reason to ask for it.
 func (f *filler) renew(l *link) {
 	f.topology.Lock()
 	defer f.topology.Unlock()
@@ -49,13 +50,18 @@ func (f *filler) renew(l *link) {
 	if i < 0 || f.closed {
 		return
 	}
+	f.pool.mu.Lock()
+	soon := l.heir != nil || time.Since(l.renewed) < reconnectSpread
+	if !soon {
+		l.renewed = time.Now()
+	}
+	f.pool.mu.Unlock()
+	if soon {
+		return
+	}
 	e := f.endpoints[i]
 	heir := f.newLink(e)
 	f.pool.mu.Lock()
-	if l.heir != nil {
-		f.pool.mu.Unlock()
-		return
-	}
 	heir.replaces, l.heir = l, heir
 	e.heirs = append(e.heirs, heir)
 	f.pool.mu.Unlock()

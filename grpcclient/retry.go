@@ -35,11 +35,25 @@ func (l *call) again(a *attempt, now time.Time, err error) (time.Duration, bool)
 	if d, ok := l.ctx.Deadline(); ok && next.After(d) {
 		return 0, false
 	}
-	if !l.core.budget.Take(now) {
+	if !l.core.afford(now) {
 		return 0, false
 	}
 	l.core.telemetry.Retry(why)
 	return pause, true
+}
+
+// afford takes a retry from the budget.
+func (c *core) afford(now time.Time) bool {
+	if c.budget.Take(now) {
+		return true
+	}
+	if !c.observing.Load() {
+		c.unpaid.Add(1)
+		return false
+	}
+	c.lent.Add(1)
+	c.budget.Charge(now)
+	return true
 }
 
 // leastUseful is the time that another attempt must have to be worth sending: about
@@ -80,6 +94,9 @@ func (l *call) retryable(a *attempt, s *status.Status, told time.Duration) (tele
 		}
 		return unavailable(a, s), l.own.repeats(code)
 	case codes.DeadlineExceeded:
+		if a.unsent() {
+			return telemetry.RetryConnect, true
+		}
 		return telemetry.RetryTimeout, l.own.repeats(code)
 	default:
 		return telemetry.RetryStatus, l.own.repeats(code)

@@ -168,12 +168,31 @@ func TestATotalOutageIsNotRetriedAway(t *testing.T) {
 		served.Add(1)
 		return nil, status.Error(codes.Unavailable, "no")
 	}}
-	bubble(t, capacity.Plan{InFlight: 1, Attempts: 3}, &Options{Methods: idempotent(codes.Unavailable)}, u, func(t *testing.T, c *Conn) {
+	r := prometheus.NewRegistry()
+	bubble(t, capacity.Plan{InFlight: 1, Attempts: 3}, &Options{Methods: idempotent(codes.Unavailable), Registerer: r}, u, func(t *testing.T, c *Conn) {
 		for range 100 {
 			ask(t.Context(), c)
 		}
 		if got := served.Load(); got != 100+budget.Floor {
 			t.Errorf("attempts of 100 calls in an outage = %d, want %d: the floor of the budget", got, 100+budget.Floor)
+		}
+		limited := func(observed string) float64 {
+			_, n := series(t, r, "offtake_client_limited_total", map[string]string{"limit": "retry_budget", "observed": observed})
+			return n
+		}
+		if got := limited("false"); got != 99 { // the first three retries were of two calls
+			t.Errorf("retries not sent for want of budget = %v, want 99", got)
+		}
+		c.Observe(true)
+		served.Store(0)
+		for range 10 {
+			ask(t.Context(), c)
+		}
+		if got := served.Load(); got != 30 {
+			t.Errorf("attempts of 10 calls in observe mode = %d, want 30", got)
+		}
+		if got := limited("true"); got != 20 {
+			t.Errorf("retries sent all the same = %v, want 20", got)
 		}
 	})
 }
@@ -325,5 +344,17 @@ func TestServersThatSendConnectionsAwayFailNoCall(t *testing.T) {
 		}
 		group.Wait()
 		wantIdle(t, c)
+	})
+}
+
+func TestAnAttemptThatFoundNoConnectionIsRepeatedWhateverTheMethod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		f.delay["server-0"] = 300 * time.Millisecond
+		plan := capacity.Plan{InFlight: 1, Attempt: 200 * time.Millisecond, Deadline: time.Second}
+		c := dial(t, fleetName, plan, f.options())
+		if err := ask(t.Context(), c); err != nil || f.served["server-0"].Load() != 1 {
+			t.Errorf("call = %v, served %d times, want nil and once: the first attempt was never sent", err, f.served["server-0"].Load())
+		}
 	})
 }

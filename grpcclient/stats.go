@@ -102,6 +102,7 @@ func (c *core) state() telemetry.State {
 		InFlight: s.InFlight, Queued: s.Waiting + streams.Waiting, Places: s.Places,
 		Required:     c.flow.Required(now),
 		Refusals:     refusals,
+		Limited:      []telemetry.Refusals{{Reason: "retry_budget", Refused: c.unpaid.Load(), Observed: c.lent.Load()}},
 		RetryBalance: c.budget.Balance(now),
 		Active:       active,
 		Idle:         max(0, open-active),
