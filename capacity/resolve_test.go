@@ -168,6 +168,7 @@ func TestPlanRefusesDoubtfulJSON(t *testing.T) {
 		`{"inFlight":1,"wait":"80 ms"}`,
 		`{"inFlight":1.5}`,
 		`{"inFlight":"1"}`,
+		`{"wait":80,"wait":"80ms"}`,
 		`[]`, `1`, `{`, ``,
 	} {
 		before := Plan{InFlight: 7}
@@ -175,6 +176,18 @@ func TestPlanRefusesDoubtfulJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(in), &got); err == nil || got != before {
 			t.Errorf("Unmarshal(%s) = %v, %v, want an error and the plan untouched", in, got, err)
 		}
+	}
+}
+
+func TestPlanNamesEveryFieldThatDoesNotDecode(t *testing.T) {
+	err := json.Unmarshal([]byte(`{"inFlight":1.5,"inflght":2,"queue":3,"retryShare":"a tenth","wait":80,"deadline":"5"}`), new(Plan))
+	want := `capacity: plan: deadline: "5" is no time with its unit; "80ms" would do
+capacity: plan: inFlight: 1.5 is no whole number, or too large; 24 would do
+capacity: plan: inflght: there is no such field; inFlight, queue or deadline would do
+capacity: plan: retryShare: "a tenth" is no number, or too large; 0.1 would do
+capacity: plan: wait: 80 is no time with its unit; "80ms" would do`
+	if err == nil || err.Error() != want {
+		t.Errorf("Unmarshal() = %v, want %s", err, want)
 	}
 }
 
