@@ -275,6 +275,17 @@ func TestShortCallsAreTriedTwice(t *testing.T) {
 	}
 }
 
+func TestADegradedLatencyIsNamedWhereItDecides(t *testing.T) {
+	d := Demand{Rate: 10, Latency: 100 * time.Millisecond, Degraded: 4200 * time.Millisecond, Replicas: 1}
+	x, err := d.Explain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "4.05s would be left for each, the degraded latency is 4.2s"; x.Plan.Attempts != 1 || !strings.Contains(x.String(), want) {
+		t.Errorf("(%+v).Explain() =\n%vwant 1 attempt and %q", d, x, want)
+	}
+}
+
 func TestStatedSizesStayAndTheRestFollows(t *testing.T) {
 	stated := Plan{InFlight: 10, Deadline: 6 * time.Second, Attempts: NoRetry, Queue: NoQueue}
 	x, err := processor.Complete(stated)

@@ -233,10 +233,14 @@ func (d Demand) explainTimes(p Plan) []Size {
 	if p.Wait == p.Attempt/4 {
 		wait = "a quarter of Attempt"
 	}
+	needs := fmt.Sprintf("p99 is %v", d.p99())
+	if d.Degraded > d.p99() {
+		needs = fmt.Sprintf("the degraded latency is %v", d.Degraded)
+	}
 	return []Size{
 		{Field: "Deadline", Formula: fmt.Sprintf("9/10 × %v", d.Deadline), Bound: "the caller gives up at " + d.Deadline.String()},
 		{Field: "Attempt", Formula: fmt.Sprintf("9/10 × %v / %s", p.Deadline, count(p.Attempts, "attempt")), Bound: attempt},
-		{Field: "Attempts", Formula: "two if each can have the p99", Bound: fmt.Sprintf("%v would be left for each, p99 is %v", p.Deadline/10*9/defaultAttempts, max(d.p99(), d.Degraded))},
+		{Field: "Attempts", Formula: "two if each can have the p99", Bound: fmt.Sprintf("%v would be left for each, %s", p.Deadline/10*9/defaultAttempts, needs)},
 		{Field: "Wait", Formula: "the smaller of half the spare Deadline and a quarter of Attempt", Bound: wait},
 	}
 }
