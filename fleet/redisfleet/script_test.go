@@ -96,7 +96,7 @@ func FuzzScript(f *testing.F) {
 	run := 0
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		run++
-		p := play{t: t, client: c, script: script, key: fmt.Sprint("fuzz:", os.Getpid(), ":", run), members: map[string]*claim{}}
+		p := play{t: t, client: c, script: script, key: fmt.Sprint("fuzz:", os.Getpid(), ":", run), members: map[string]int{}}
 		p.model = reference{wall: 1_700_000_000_000, run: "a"}
 		defer c.Del(t.Context(), p.key)
 		for range 17 { // until new places are given out
@@ -116,14 +116,8 @@ type play struct {
 	script  *redis.Script
 	key     string
 	model   reference
-	members map[string]*claim
+	members map[string]int // places that each honestly holds
 	seq     int64
-}
-
-// claim is what a member honestly holds, and until when.
-type claim struct {
-	held  int
-	until int64 // on a clock that no step of the store's touches
 }
 
 const gameLease = 1600 * time.Millisecond
@@ -160,22 +154,18 @@ func (p *play) hurt(op byte) {
 // ask sends a request of member op%5 that keeps a part of what it holds.
 func (p *play) ask(op byte, want, keep int) {
 	id := fmt.Sprint("m", op&7%5)
-	was := p.members[id]
-	if was == nil {
-		was = &claim{}
-	}
 	p.seq++
-	r := request{member: id, seq: p.seq, held: was.held / (keep%4 + 1), want: want, pool: 100, lease: gameLease}
+	r := request{member: id, seq: p.seq, held: p.members[id] / (keep%4 + 1), want: want, pool: 100, lease: gameLease}
 	if id == "m4" {
 		r.pool = 80 // it has another plan, as in a rollout
 	}
 	if l, ok := p.model.leases[id]; !ok || l.ends <= p.model.now {
 		r.held = 0 // it has lapsed
 	}
-	want2, ok := p.model.do(r)
+	says, ok := p.model.do(r)
 	got, err := p.call(r)
-	if got != want2 || ok != (err == nil) {
-		p.t.Fatalf("%+v\nscript says %+v, %v\nmodel says %+v, %t", r, got, err, want2, ok)
+	if got != says || ok != (err == nil) {
+		p.t.Fatalf("%+v\nscript says %+v, %v\nmodel says %+v, %t", r, got, err, says, ok)
 	}
 	// The same request again is overtaken by itself.
 	if _, had := p.model.leases[id]; had {
@@ -183,7 +173,7 @@ func (p *play) ask(op byte, want, keep int) {
 			p.t.Fatalf("%+v again = %v, want %v", r, err, errOvertaken)
 		}
 	}
-	p.members[id] = &claim{held: got.places}
+	p.members[id] = got.places
 	sum := 0
 	for _, l := range p.model.leases {
 		sum += l.places
