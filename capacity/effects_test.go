@@ -153,9 +153,15 @@ func TestKeptConnectionsBoundTheDials(t *testing.T) {
 		load float64
 		idle int
 		want number
-	}{{0, 0, 1}, {0, 1, 0}, {24, 0, 1}, {5000, 0, 1}, {5000, 3, 0.25}} {
+	}{{0, 0, 1}, {0, 1, 0}, {24, 0, 1}, {5000, 0, 1}, {5000, 3, 0.25}, {1e6, 3, 0.25}, {1e6, 0, 1}, {10, 1_000_000_000, 0}, {0, 5, 0}} {
 		if got := DialChance(c.load, c.idle); math.Abs(got-float64(c.want)) > 0.001 {
 			t.Errorf("DialChance(%v, %d) = %v, want about %v", c.load, c.idle, got, c.want)
+		}
+	}
+	// Solved step by step for a load of 40,000, which takes too long for use.
+	for idle, want := range map[int]float64{60: 0.016266978897332345, 200: 0.00457611581000516} {
+		if got := DialChance(40_000, idle); math.Abs(got-want) > 1e-3*want {
+			t.Errorf("DialChance(40000, %d) = %v, want %v to three digits", idle, got, want)
 		}
 	}
 	ports := oracle[map[string]number](t, "formulas.json", "ports")

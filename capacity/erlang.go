@@ -29,6 +29,9 @@ func ErlangB(places int, load float64) float64 {
 // Source: A. K. Erlang, 1917, for Poisson arrivals and exponential latencies:
 // C = cB/(c − a(1−B)).
 func ErlangC(places int, load float64) float64 {
+	if load >= float64(places) && places >= 0 && !math.IsInf(load, 1) {
+		return 1 // without counting through a billion places
+	}
 	return waitChance(ErlangB(places, load), places, load)
 }
 

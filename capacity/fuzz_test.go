@@ -152,7 +152,7 @@ func FuzzFormulasStayInTheirRange(f *testing.F) {
 			"ErlangB": ErlangB(places, load), "ErlangC": ErlangC(places, load), "WaitBeyond": WaitBeyond(places, rate, latency, x),
 			"CallBeyond": CallBeyond(places, rate, latency, x), "Refused": q.Refused, "WaitChance": q.WaitChance,
 			"Success": Collapse(places, rate, Lognormal(latency, x), 10).Success, "Loss": Loss(places, load),
-			"PoissonAtLeast": PoissonAtLeast(places, min(load, 1e6)), "DialChance": DialChance(min(load, 100), min(places, 100)),
+			"PoissonAtLeast": PoissonAtLeast(places, min(load, 1e6)), "DialChance": DialChance(min(load, 2000), places),
 		} {
 			if got < 0 || got > 1+1e-9 {
 				t.Errorf("%s(places %d, queue %d, rate %v, latency %v, x %v) = %v, want a chance", name, places, extra, rate, latency, x, got)

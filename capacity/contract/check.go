@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/offtake-go/offtake/capacity"
 )
@@ -19,11 +20,9 @@ func (c *Contract) check(found *mistakes) {
 	if !isName(c.Service) {
 		add("service", "%q is not a name; lower-case letters, digits and hyphens would do", brief(c.Service))
 	}
-	if c.Replicas.Min < 1 {
-		add("replicas.min", "%d is not a number of replicas; 1 would do", c.Replicas.Min)
-	}
-	if c.Replicas.Max != 0 && c.Replicas.Max < c.Replicas.Min {
-		add("replicas.max", "%d is less than min, %d; %d would do", c.Replicas.Max, c.Replicas.Min, c.Replicas.Min)
+	// The replicas are checked with every demand; a service may have none.
+	if _, err := c.demand(Upstream{Rate: 1e-3, Latency: time.Millisecond}).Plan(); err != nil {
+		c.addSizes(found, "replicas", err)
 	}
 	if c.Door != nil {
 		if _, err := c.Door.Plan(); err != nil {
@@ -53,10 +52,20 @@ func (c *Contract) checkCaller(path string, caller Caller, add func(path, format
 	}
 }
 
+// maxConnections is package capacity's bound on the places of one process.
+const maxConnections = 1_000_000
+
 // checkUpstream reports whether there is enough to derive sizes from.
 func (c *Contract) checkUpstream(path string, u Upstream, add func(path, format string, args ...any)) bool {
 	if problem := targetProblem(u); problem != "" {
 		add(path+".target", "%s", problem)
+	}
+	if k := u.Client; k != nil {
+		for key, n := range map[string]int{"maxConns": k.MaxConns, "maxIdle": k.MaxIdle} {
+			if n > maxConnections {
+				add(path+".client."+key, "%d connections are more than a process can have; %d would do", n, maxConnections)
+			}
+		}
 	}
 	switch {
 	case u.InFlight == 0 && u.Rate == 0:

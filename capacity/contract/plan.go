@@ -35,8 +35,9 @@ func (c *Contract) Explain(upstream string) (*capacity.Explanation, error) {
 }
 
 // Demand returns the traffic of one upstream as the file states it.
-func (c *Contract) Demand(upstream string) capacity.Demand {
-	u := c.Upstreams[upstream]
+func (c *Contract) Demand(upstream string) capacity.Demand { return c.demand(c.Upstreams[upstream]) }
+
+func (c *Contract) demand(u Upstream) capacity.Demand {
 	_, deadline := c.hastiest()
 	return capacity.Demand{
 		Rate: float64(u.Rate), Latency: u.Latency, P50: u.P50, P99: u.P99, Degraded: u.Degraded,
