@@ -1,10 +1,8 @@
 package httpclient
 
 import (
-	"math"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/offtake-go/offtake/capacity"
 )
@@ -44,50 +42,6 @@ func TestObserveModeCountsEveryDecisionAndAppliesNone(t *testing.T) {
 		resp.Body.Close()
 		if got := len(requests); got != 1 {
 			t.Errorf("requests after observing = %d, want 1: the budget is spent", got)
-		}
-	})
-}
-
-func TestPlacesThatTheTrafficNeedsAreMeasured(t *testing.T) {
-	plan := capacity.Plan{InFlight: 50}
-	bubble(t, plan, nil, slow(200*time.Millisecond), func(t *testing.T, c *Client) {
-		for range 1200 { // 20 calls a second for a minute
-			go together(t, c, 1)
-			<-time.After(50 * time.Millisecond)
-		}
-		s := c.Stats()
-		if math.Abs(s.Required-4) > .2 || math.Abs(s.Rate-20) > .5 || s.Hold != 200*time.Millisecond {
-			t.Errorf("required, rate, hold = %.2f, %.2f, %v, want 4, 20, 200ms", s.Required, s.Rate, s.Hold)
-		}
-		if got := count(t, c, "required_places", ""); math.Abs(got-4) > .2 {
-			t.Errorf("required_places = %.2f, want 4", got)
-		}
-		<-time.After(time.Second)
-	})
-}
-
-func TestResizeTakesEffectAtOnceAndKeepsWarmConnections(t *testing.T) {
-	bubble(t, capacity.Plan{InFlight: 4, Queue: 8, Wait: time.Second}, nil, slow(100*time.Millisecond), func(t *testing.T, c *Client) {
-		together(t, c, 4)
-		if err := c.Resize(capacity.Plan{InFlight: 8, Queue: 8}); err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		together(t, c, 8)
-		if got := time.Since(start); got != 100*time.Millisecond {
-			t.Errorf("8 calls after Resize took %v, want 100ms", got)
-		}
-		wantCount(t, c, "dials_total", "", 8)
-		if err := c.Resize(capacity.Plan{InFlight: 2, Queue: 8, Wait: time.Second}); err != nil {
-			t.Fatal(err)
-		}
-		start = time.Now()
-		together(t, c, 8)
-		if got := time.Since(start); got != 400*time.Millisecond {
-			t.Errorf("8 calls with 2 places took %v, want 400ms", got)
-		}
-		if got := c.Stats().Open; got > 2 {
-			t.Errorf("connections = %d, want 2 at the most", got)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -253,5 +254,29 @@ func TestAConnectionThatDiedInReserveIsNotGivenOut(t *testing.T) {
 			t.Fatalf("POST = %v, want a response", err)
 		}
 		read(t, resp)
+	}
+}
+
+func TestWarmDialsWhatTheFirstBurstNeeds(t *testing.T) {
+	for _, scheme := range []string{"http", "https"} {
+		c, dials := counted(t, capacity.Plan{InFlight: 10, Queue: capacity.NoQueue}, scheme, slow(20*time.Millisecond))
+		if err := c.Warm(t.Context()); err != nil {
+			t.Fatalf("Warm() = %v, want nil", err)
+		}
+		eventually(t, "10 connections after Warm", func() bool { return dials() == 10 })
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if resp, err := get(t, c, "/"); err != nil {
+					t.Error(err)
+				} else {
+					read(t, resp)
+				}
+			})
+		}
+		wg.Wait()
+		if got := dials(); got != 10 {
+			t.Errorf("%s: connections after the burst = %d, want 10", scheme, got)
+		}
 	}
 }

@@ -1,0 +1,50 @@
+package httpclient
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/offtake-go/offtake/capacity"
+)
+
+func TestARedirectIsAResponseUnlessAskedFor(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("a request reached another host, with headers %v", r.Header)
+	}))
+	defer other.Close()
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/near":
+			http.Redirect(w, r, "/ok", http.StatusFound)
+		case "/far":
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		}
+	}
+	for _, tt := range []struct {
+		path   string
+		follow bool
+		status int
+		err    bool
+	}{
+		{"/near", false, 302, false}, {"/far", false, 302, false},
+		{"/near", true, 200, false}, {"/far", true, 0, true}, {"/round", true, 0, true},
+	} {
+		c, _ := loopback(t, capacity.Plan{InFlight: 1}, &Options{FollowRedirects: tt.follow}, handler)
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", tt.path, nil)
+		req.Header.Set("X-Api-Key", "secret")
+		resp, err := c.Do(req)
+		if _, ok := errors.AsType[*RedirectError](err); ok != tt.err {
+			t.Errorf("%s, follow %v: err = %v, want a RedirectError: %v", tt.path, tt.follow, err, tt.err)
+		}
+		if err == nil {
+			if read(t, resp); resp.StatusCode != tt.status {
+				t.Errorf("%s, follow %v: status %d, want %d", tt.path, tt.follow, resp.StatusCode, tt.status)
+			}
+		}
+		wantIdle(t, c)
+	}
+}
