@@ -8,13 +8,13 @@ type r01 struct {
 }
 
 func (n r01) verdict() Verdict {
-	product := 1
+	product := 1.0 // a manifest may say 2147483647, and mean it
 	texts := make([]string, len(n.Attempts))
 	for i, a := range n.Attempts {
-		product *= a
+		product *= float64(a)
 		texts[i] = say("%d", a)
 	}
-	return holds(product <= 3, say("%s = %d upstream attempts per call in a full outage", strings.Join(texts, " x "), product), "retry in one layer only, and one attempt in the others")
+	return holds(product <= 3, say("%s = %.10g upstream attempts per call in a full outage", strings.Join(texts, " x "), product), "retry in one layer only, and one attempt in the others")
 }
 
 func ruleR01() Rule {

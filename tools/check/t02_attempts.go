@@ -52,12 +52,15 @@ func ruleT02() Rule {
 	})
 }
 
-// attemptsWithin allows 25 ms for the first pause and twice that for each further
-// one, as Envoy does.
+// attemptsWithin allows for the longest pauses that Envoy makes: 25, 75 and 175 ms,
+// and 250 ms for each further one.
 func attemptsWithin(attempts int, each, outer float64) t02 {
 	pauses := 0.0
-	for i := 1; i < attempts; i++ {
-		pauses += min(0.025*float64(int(1)<<i-1), 0.25)
+	for i, pause := range []float64{0.025, 0.075, 0.175} {
+		if i+1 < attempts {
+			pauses += pause
+		}
 	}
+	pauses += 0.25 * float64(max(0, attempts-4))
 	return t02{attempts, each, pauses, overhead(outer), outer}
 }

@@ -100,3 +100,14 @@ func TestAnUnknownVersionHasItsEras(t *testing.T) {
 		t.Errorf("erasOf(grpc) ejects like %s, want %s", got, GRPCGo)
 	}
 }
+
+func TestPausesAreEnvoys(t *testing.T) {
+	for attempts, want := range map[int]float64{1: 0, 2: 0.025, 3: 0.1, 4: 0.275, 5: 0.525, 6: 0.775} {
+		if got := attemptsWithin(attempts, 1, 8).Pauses; got < want-1e-12 || got > want+1e-12 {
+			t.Errorf("attemptsWithin(%d).Pauses = %v, want %v", attempts, got, want)
+		}
+	}
+	if got := attemptsWithin(1<<31-1, 1, 8).Pauses; got < 1e8 {
+		t.Errorf("attemptsWithin(2147483647).Pauses = %v, want a number at once", got)
+	}
+}
