@@ -19,7 +19,9 @@ import (
 //
 // A refused request never reaches next. It is told 429 with Retry-After, or 503
 // with Connection: close while the door drains, or 504 if its own time ran out
-// in the queue. To a client that has left, nothing is written.
+// in the queue. To a client that has left, nothing is written. Over HTTP/1
+// net/http sees it leave only once the request's body is read: until then, one
+// with a body keeps its turn in the queue, for the plan's Wait at most.
 func (d *Door) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.serve(w, r, next) })
 }

@@ -189,6 +189,26 @@ func TestAClientThatClosesItsConnectionLeavesTheQueue(t *testing.T) {
 	})
 }
 
+func TestAnUploadKeepsItsTurnUntilItsWaitIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, capacity.Plan{InFlight: 1, Wait: time.Second}, Options{})
+		defer take(t, d).Release()
+		conn := servePipe(t, d.Handler(http.NotFoundHandler()))()
+		io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab")
+		synctest.Wait()
+		conn.Close()
+		synctest.Wait()
+		if s := d.Stats(); s.Queued != 1 {
+			t.Errorf("Queued with an unread body = %d, want 1", s.Queued)
+		}
+		<-time.After(time.Second)
+		synctest.Wait()
+		if s := d.Stats(); s.Queued != 0 || s.Refused["wait"] != 1 {
+			t.Errorf("Queued, refused for the wait = %d, %d, want 0, 1", s.Queued, s.Refused["wait"])
+		}
+	})
+}
+
 func TestARequestWaitsInTheQueueAndIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoor(t, capacity.Plan{InFlight: 1, Wait: time.Second}, Options{})
