@@ -43,7 +43,8 @@ func Start(ctx context.Context) (*Server, error) {
 
 // run starts the program and waits until it answers.
 func (s *Server) run(ctx context.Context) error {
-	s.command = exec.Command(s.program, "--port", "0", "--unixsocket", s.Socket,
+	// It lives until it is stopped, and not as long as what it was started for.
+	s.command = exec.CommandContext(context.WithoutCancel(ctx), s.program, "--port", "0", "--unixsocket", s.Socket,
 		"--save", "", "--appendonly", "no", "--dir", filepath.Dir(s.Socket))
 	if err := s.command.Start(); err != nil {
 		return fmt.Errorf("testserver: start %s: %w", s.program, err)
@@ -111,6 +112,9 @@ func (s *Server) kill() error {
 	if err := s.command.Process.Kill(); err != nil {
 		return err
 	}
-	s.command.Wait() // says that it was killed
-	return nil
+	err := s.command.Wait()
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil // it was killed
+	}
+	return err
 }
