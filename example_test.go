@@ -64,7 +64,7 @@ func service(ctx context.Context, mux *http.ServeMux, url string) {
 		req, _ := http.NewRequestWithContext(r.Context(), http.MethodPost, "/authorize", nil)
 		resp, err := processor.Do(req)
 		if err != nil {
-			admission.WriteError(w, err) // busy: 429, out of time: 504, anything else: 502
+			admission.WriteError(w, err) // busy: 429, out of time: 504, a broken upstream: 502
 			return
 		}
 		defer resp.Body.Close()
