@@ -150,7 +150,13 @@ func are(n int, what string) string {
 	return fmt.Sprintf("%d are %s", n, what)
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+// percent writes a share with the digits that mean something.
+func percent(share float64) string {
+	if share > 0 && share < 1e-4 {
+		return "less than 0.01 %"
+	}
+	return fmt.Sprintf("%.3g %%", 100*share)
+}
 
 // atMost is x rounded down to its first digits, for a bound that must be kept. It
 // forgives what ceil forgives.

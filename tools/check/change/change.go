@@ -20,6 +20,9 @@ type Change struct {
 
 	// Capacity says that it changes how much can be carried, or how long for.
 	Capacity bool
+
+	// Alone is what it does by itself, to each upstream that it changes.
+	Alone []Effect
 }
 
 // An Effect is what all changes together do to one upstream.
@@ -46,6 +49,11 @@ func (d *Diff) Capacity() bool {
 func Compare(before, after *contract.Contract) *Diff {
 	d := &Diff{}
 	d.value("", reflect.ValueOf(*before), reflect.ValueOf(*after))
+	for i := range d.Changes {
+		if ch := &d.Changes[i]; ch.Capacity {
+			ch.Alone = alone(before, after, ch.Path)
+		}
+	}
 	names := slices.Collect(maps.Keys(before.Upstreams))
 	names = append(names, slices.Collect(maps.Keys(after.Upstreams))...)
 	slices.Sort(names)

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -31,9 +32,11 @@ func parse(t *testing.T, text string) *contract.Contract {
 
 func TestACutPoolSaysWhatCanNotBeCarried(t *testing.T) {
 	d := Compare(parse(t, gateway), parse(t, strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1)))
-	want := []Change{{Path: "upstreams.card-processor.client.maxConns", Old: "50", New: "10", Capacity: true}}
-	if !slices.Equal(d.Changes, want) || !d.Capacity() {
-		t.Errorf("Changes = %+v, want %+v", d.Changes, want)
+	if len(d.Changes) != 1 || !d.Capacity() {
+		t.Fatalf("Changes = %+v, want one capacity change", d.Changes)
+	}
+	if c := d.Changes[0]; c.Path != "upstreams.card-processor.client.maxConns" || c.Old != "50" || c.New != "10" || !slices.Equal(c.Alone, d.Effects) {
+		t.Errorf("change = %+v, want 50 to 10 with the whole effect %+v", c, d.Effects)
 	}
 	if len(d.Effects) != 1 || !d.Effects[0].Worse {
 		t.Fatalf("Effects = %+v, want one that is worse", d.Effects)
@@ -79,5 +82,31 @@ func TestAnUpstreamThatComesOrGoes(t *testing.T) {
 	}
 	if d := Compare(parse(t, more), parse(t, gateway)); len(d.Effects) != 1 {
 		t.Errorf("Compare without an upstream = %+v, want its effect", d)
+	}
+}
+
+func TestEachChangeSaysWhatItDoesAlone(t *testing.T) {
+	after := strings.NewReplacer("maxConns: 50", "maxConns: 10", "min: 6", "min: 30", "degraded: 1200ms", "degraded: 600ms").Replace(gateway)
+	d := Compare(parse(t, gateway), parse(t, after))
+	places := map[string]int{}
+	for _, c := range d.Changes {
+		for _, e := range c.Alone {
+			places[c.Path] = e.New.Places
+		}
+	}
+	want := map[string]int{"replicas.min": 1500, "upstreams.card-processor.client.maxConns": 60, "upstreams.card-processor.degraded": 300}
+	if !maps.Equal(places, want) {
+		t.Errorf("places of each change alone = %v, want %v", places, want)
+	}
+	if d.Effects[0].New.Places != 300 || d.Effects[0].Worse {
+		t.Errorf("all together = %+v, want 300 places, and nothing worse", d.Effects[0])
+	}
+}
+
+func TestTheContractsThatAreComparedStayAsTheyAre(t *testing.T) {
+	before, after := parse(t, gateway), parse(t, strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1))
+	Compare(before, after)
+	if got := before.Upstreams["card-processor"].Client.MaxConns; got != 50 {
+		t.Errorf("after Compare the old contract has %d connections, want 50", got)
 	}
 }

@@ -96,6 +96,14 @@ func (s Sizes) AtDegraded() string {
 	return s.at(s.Degraded, false)
 }
 
+// waits writes a chance with the digits that mean something.
+func waits(chance float64) string {
+	if chance < 1e-4 {
+		return "fewer than 0.01% of calls wait"
+	}
+	return fmt.Sprintf("%.3g%% of calls wait", 100*chance)
+}
+
 func (s Sizes) at(load float64, peak bool) string {
 	if s.Places == 0 {
 		return fmt.Sprintf("%.4g in flight, and no limit", load)
@@ -105,7 +113,7 @@ func (s Sizes) at(load float64, peak bool) string {
 	case loss > 0:
 		return text + fmt.Sprintf("%.2f%% cannot be carried", 100*loss)
 	case peak:
-		return text + fmt.Sprintf("%.3g%% of calls wait", 100*s.WaitChance)
+		return text + waits(s.WaitChance)
 	}
 	return text + fmt.Sprintf("%.0f%% taken", 100*load/float64(s.Places))
 }

@@ -108,16 +108,31 @@ func (c *call) printDiff(d *change.Diff, format string) error {
 	}
 	fmt.Fprintf(c.stdout, "%s\n\n", kind)
 	for _, ch := range d.Changes {
-		mark := ""
-		if ch.Capacity {
-			mark = " (capacity)"
-		}
-		fmt.Fprintf(c.stdout, "%s%s: %s -> %s%s\n", bullet, ch.Path, orNone(ch.Old), orNone(ch.New), mark)
+		c.printChange(ch, bullet, len(d.Changes) > 1)
 	}
 	for _, e := range d.Effects {
 		c.printEffect(e, bullet)
 	}
 	return nil
+}
+
+// printChange prints one change, and what it does alone where there are others.
+func (c *call) printChange(ch change.Change, bullet string, others bool) {
+	mark := ""
+	if ch.Capacity {
+		mark = " (capacity)"
+	}
+	fmt.Fprintf(c.stdout, "%s%s: %s -> %s%s\n", bullet, ch.Path, orNone(ch.Old), orNone(ch.New), mark)
+	if !others {
+		return
+	}
+	for _, e := range ch.Alone {
+		text := e.New.AtPeak()
+		if slow := e.New.AtDegraded(); slow != "" {
+			text += "; degraded, " + slow
+		}
+		fmt.Fprintf(c.stdout, "  %salone, %s: %s\n", bullet, e.Upstream, text)
+	}
 }
 
 func (c *call) printEffect(e change.Effect, bullet string) {
@@ -159,19 +174,26 @@ func jsonDiff(d *change.Diff) any {
 		Old      string `json:"old"`
 		New      string `json:"new"`
 		Capacity bool   `json:"capacity"`
+
+		Alone []effect `json:"alone,omitempty"`
 	}
 	out := struct {
 		Capacity bool      `json:"capacity"`
 		Changes  []changed `json:"changes"`
 		Effects  []effect  `json:"effects"`
 	}{Capacity: d.Capacity(), Changes: []changed{}, Effects: []effect{}}
+	effects := func(all []change.Effect) []effect {
+		list := []effect{}
+		for _, e := range all {
+			list = append(list, effect{
+				e.Upstream, e.Worse, side{e.Old.Places, e.Old.AtPeak(), e.Old.AtDegraded()}, side{e.New.Places, e.New.AtPeak(), e.New.AtDegraded()},
+			})
+		}
+		return list
+	}
 	for _, ch := range d.Changes {
-		out.Changes = append(out.Changes, changed(ch))
+		out.Changes = append(out.Changes, changed{ch.Path, ch.Old, ch.New, ch.Capacity, effects(ch.Alone)})
 	}
-	for _, e := range d.Effects {
-		out.Effects = append(out.Effects, effect{
-			e.Upstream, e.Worse, side{e.Old.Places, e.Old.AtPeak(), e.Old.AtDegraded()}, side{e.New.Places, e.New.AtPeak(), e.New.AtDegraded()},
-		})
-	}
+	out.Effects = effects(d.Effects)
 	return out
 }
