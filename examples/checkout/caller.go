@@ -38,20 +38,22 @@ type callers struct {
 }
 
 // run places orders until the incident is over, one independent of the other,
-// and waits for those under way.
+// and waits for those under way. When each is due follows from rng alone: where
+// the machine is late, orders are too, but none is added.
 func (c *callers) run(ctx context.Context, rng *rand.Rand) {
 	var orders sync.WaitGroup
-	end := time.Now().Add(c.in.fastTime(c.in.morning + c.in.midday))
+	start := time.Now()
+	end := start.Add(c.in.fastTime(c.in.morning + c.in.midday))
 	gap := time.NewTimer(0)
 	defer gap.Stop()
-	for next := time.Now(); next.Before(end); {
+	for next := start; next.Before(end); {
 		select {
 		case <-gap.C:
 		case <-ctx.Done():
 			orders.Wait()
 			return
 		}
-		for !next.After(time.Now()) {
+		for next.Before(end) && !next.After(time.Now()) {
 			c.tally.offered.Add(1)
 			orders.Go(func() { c.order(ctx) })
 			next = next.Add(time.Duration(rng.ExpFloat64() / (c.in.rate * c.in.scale) * float64(time.Second)))

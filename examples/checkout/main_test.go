@@ -40,6 +40,9 @@ func TestAPlannedClientCompletesWhatACopiedOneLoses(t *testing.T) {
 			t.Errorf("round %s: completed + failed + refused = %d, want all of the %d offered, and 50 at least", name, got, want)
 		}
 	}
+	if got, want := two.offered.Load(), one.offered.Load(); got != want {
+		t.Errorf("round two had %d orders, want the %d of round one", got, want)
+	}
 	if got, than := len(two.latencies), len(one.latencies); got <= than {
 		t.Errorf("round two completed %d orders, want more than round one's %d", got, than)
 	}
