@@ -69,19 +69,24 @@ func TestWhatCanNotBeConnectedHasItsOutcome(t *testing.T) {
 // through is the address of a fault proxy in front of an upstream.
 func through(t *testing.T, upstream, toxic string) string {
 	t.Helper()
-	silent := zerolog.Nop()
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), silent)
-	proxy := toxiproxy.NewProxy(server, t.Name(), "127.0.0.1:0", upstream)
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Stop)
+	proxy := newFaultProxy(t, upstream)
 	if toxic != "" {
 		if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return proxy.Listen
+}
+
+func newFaultProxy(t *testing.T, upstream string) *toxiproxy.Proxy {
+	t.Helper()
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
+	proxy := toxiproxy.NewProxy(server, t.Name(), "127.0.0.1:0", upstream)
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Stop)
+	return proxy
 }
 
 // wantOutcome makes one call, and asks the metrics, and the page that reads them,

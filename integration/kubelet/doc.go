@@ -1,0 +1,7 @@
+// Package kubelet asks the probers of Kubernetes' own kubelet what they make of
+// the readiness gate, the liveness handler and the gRPC health service.
+//
+// It is a module outside of the workspace, since that of Kubernetes needs a
+// replacement for each of its parts, and would bring its versions to all others.
+// The tests of module integration run it.
+package kubelet
