@@ -21,7 +21,7 @@ type oracleExample struct {
 }
 
 func oracleRules(t testing.TB) []oracleRule {
-	b, err := os.ReadFile("testdata/rules.json")
+	b, err := os.ReadFile("examples.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,4 +77,18 @@ func missingNumbers(want, got string) []string {
 		}
 	}
 	return missing
+}
+
+func TestEveryRuleHasAnExampleOfEachKind(t *testing.T) {
+	for _, r := range Rules() {
+		all, err := r.Examples()
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds := func(e Example) bool { return e.Holds }
+		breaks := func(e Example) bool { return !e.Holds }
+		if !slices.ContainsFunc(all, holds) || !slices.ContainsFunc(all, breaks) {
+			t.Errorf("%s has the examples %+v, want one that holds and one that does not", r.ID, all)
+		}
+	}
 }

@@ -24,7 +24,28 @@ func explain(c *call, args []string) (int, error) {
 		if !ok {
 			return exitBadInput, fmt.Errorf("offtake explain: there is no rule %q; offtake explain lists them", id)
 		}
-		fmt.Fprintf(c.stdout, "%s %s (%s)\n  breaks when  %s\n  because      %s\n  needs        %s\n", r.ID, r.Title, r.Severity, r.Breaks, r.Source, r.Needs)
+		if err := c.explainRule(r); err != nil {
+			return exitBadInput, err
+		}
 	}
 	return exitOK, nil
+}
+
+func (c *call) explainRule(r check.Rule) error {
+	fmt.Fprintf(c.stdout, "%s %s (%s)\n  breaks when  %s\n  because      %s\n  needs        %s\n", r.ID, r.Title, r.Severity, r.Breaks, r.Source, r.Needs)
+	examples, err := r.Examples()
+	if err != nil {
+		return err
+	}
+	for _, e := range examples {
+		verdict := "breaks"
+		if e.Holds {
+			verdict = "holds "
+		}
+		fmt.Fprintf(c.stdout, "  %s       %s: %s\n", verdict, e.Name, e.Evidence)
+		if e.Remedy != "" {
+			fmt.Fprintf(c.stdout, "               would do: %s\n", e.Remedy)
+		}
+	}
+	return nil
 }
