@@ -77,6 +77,7 @@ func TestAServiceInheritsOnlyWhatItUses(t *testing.T) {
 		"readiness":         {grpc, yaml, metrics, traces},
 		"capacity":          {grpc, yaml, metrics, traces},
 		"capacity/contract": {grpc, metrics, traces, "k8s.io", "istio.io"},
+		"fleet":             {grpc, yaml, metrics, traces, "k8s.io", "github.com/redis"},
 	} {
 		for _, p := range packages(t, "-deps", "./"+name) {
 			for _, prefix := range never {
