@@ -67,6 +67,8 @@ const (
 // panic goes on; only the place comes back.
 var errPanic = errors.New("httpclient: panic in a transport, a trace or a body")
 
+var errNothing = errors.New("httpclient: the transport of Options.Wrap returned neither a response nor an error")
+
 // send sends the request of an attempt that has its place. One without error is
 // over when its body is.
 func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err error) {
@@ -95,6 +97,9 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 	a.timer = c.startTimer(a, a.due-a.entered)
 	err = errPanic
 	resp, err = c.engine.RoundTrip(a.request)
+	if err == nil && resp == nil {
+		err = errNothing
+	}
 	if err != nil {
 		err = a.reason(err)
 		return nil, err
@@ -123,6 +128,9 @@ func (a *attempt) fail(err error) {
 func (a *attempt) receive(resp *http.Response) error {
 	l := a.call
 	now := l.now()
+	if resp.Body == nil { // by a wrapper; http.Client is as lenient
+		resp.Body = http.NoBody
+	}
 	a.mu.Lock()
 	if cause := a.cause; cause != nil { // the timer was faster
 		a.mu.Unlock()
@@ -130,7 +138,7 @@ func (a *attempt) receive(resp *http.Response) error {
 		return cause
 	}
 	a.code, a.outcome, a.received = resp.StatusCode, telemetry.OfStatus(resp.StatusCode), now
-	bodiless := bodiless(resp)
+	bodiless := bodiless(resp, l.request.Method)
 	if !bodiless {
 		a.phase = receiving
 		a.body, a.length, a.http2 = resp.Body, resp.ContentLength, resp.ProtoMajor == 2
@@ -156,12 +164,12 @@ func (a *attempt) receive(resp *http.Response) error {
 
 // bodiless says that nothing is left to wait for. The body of a 101 is the
 // connection, and belongs to the caller.
-func bodiless(resp *http.Response) bool {
+func bodiless(resp *http.Response, method string) bool {
 	switch resp.StatusCode {
 	case http.StatusSwitchingProtocols, http.StatusNoContent, http.StatusNotModified:
 		return true
 	}
-	return resp.Body == http.NoBody || resp.ContentLength == 0 || resp.Request.Method == http.MethodHead
+	return resp.Body == http.NoBody || resp.ContentLength == 0 || method == http.MethodHead
 }
 
 // reason is why the attempt failed: our own bound or the caller's cause rather

@@ -122,13 +122,21 @@ func (h *host) wake() {
 
 func (h *host) wakeLocked() {
 	if len(h.waiting) > 0 {
-		h.waiting[0].tell(nil)
+		h.waiting[0].look()
 	}
 }
 
-// tell has a waiter look again, or fail; the last word counts. The host's mutex
-// is held, so that nobody else tells it anything meanwhile.
-func (w *streamWaiter) tell(err error) {
+// look has a waiter look again, unless it was told already that it is in vain.
+func (w *streamWaiter) look() {
+	select {
+	case w.ready <- nil:
+	default:
+	}
+}
+
+// fail ends the wait. The host's mutex is held, so that nobody else tells the
+// waiter anything meanwhile.
+func (w *streamWaiter) fail(err error) {
 	select {
 	case <-w.ready:
 	default:
@@ -163,7 +171,7 @@ func (h *host) dial(ctx context.Context) {
 		return // what stands will serve all in turn
 	}
 	for _, w := range h.waiting {
-		w.tell(err)
+		w.fail(err)
 	}
 }
 
@@ -205,7 +213,7 @@ func (h *host) close() {
 	h.mu.Lock()
 	h.closed = true
 	for _, w := range h.waiting {
-		w.tell(errClosedDialer)
+		w.fail(errClosedDialer)
 	}
 	h.mu.Unlock()
 	for _, c := range h.list() {

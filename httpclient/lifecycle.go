@@ -73,7 +73,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	core.warmer.stop()
+	core.warmer.halt()
 	if err := core.gate.Drain(ctx); err != nil {
 		return fmt.Errorf("httpclient: %s: shutdown: %w", core.name, err)
 	}

@@ -1,7 +1,6 @@
 package httpclient
 
 import (
-	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -52,7 +51,7 @@ func (c *shared) take(most int) bool {
 	}
 	for range 3 {
 		n := c.InFlight()
-		if n >= most {
+		if n >= most || c.retired.Load() {
 			return false
 		}
 		if c.Reserve() == nil {
@@ -90,6 +89,12 @@ func (c *shared) fit(now time.Time) bool {
 // retire keeps new requests off the connection, makes room for its successor,
 // and closes it after its last stream.
 func (c *shared) retire() {
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	c.retireLocked()
+}
+
+func (c *shared) retireLocked() {
 	c.retired.Store(true)
 	c.host.remove(c)
 	c.raw.leaveSlot()
@@ -99,8 +104,7 @@ func (c *shared) retire() {
 }
 
 // changed is called by the connection when a stream ends or the connection does.
-// It may run inside of any method of the connection, and so with no lock of ours
-// held.
+// It may run inside of any method of the connection, and so with the lock held.
 func (c *shared) changed() {
 	switch {
 	case c.Err() != nil:
@@ -108,54 +112,9 @@ func (c *shared) changed() {
 	case c.InFlight() > 0:
 	case c.retired.Load():
 		c.Close()
-	case c.host.streams.core.dialer.wanting.Load() > 0: // another host needs the slot
-		c.retire()
+	case c.host.streams.core.dialer.wanting.Load() > 0 && c.taking.TryLock(): // another host needs the slot, and nobody here does
+		c.retireLocked()
+		c.taking.Unlock()
 	}
 	c.host.wake()
-}
-
-// explain makes an error of the connection one that says so: most of those of
-// net/http have no type.
-func (c *shared) explain(err error) error {
-	if c.Err() != nil {
-		return &brokenError{err}
-	}
-	return err
-}
-
-// brokenError is a connection that ended under its requests.
-type brokenError struct{ err error }
-
-func (e *brokenError) Error() string { return e.err.Error() }
-func (e *brokenError) Unwrap() error { return e.err }
-
-// streamError has the fields of the type of that name which net/http keeps to
-// itself. Its As method fills in any type that has them.
-type streamError struct {
-	StreamID uint32
-	Code     uint32
-	Cause    error
-}
-
-// Error makes streamError one that errors.As can look for.
-func (e streamError) Error() string { return "stream error" }
-
-const refusedStream = 7 // REFUSED_STREAM: RFC 9113, section 7
-
-// unprocessed says that the upstream has not begun to work on the request: it
-// refused the stream, or went away and named a stream before this one as the
-// last. For the latter net/http has no type, and the texts are all there is;
-// a test provokes them.
-func unprocessed(err error) bool {
-	if e, ok := errors.AsType[streamError](err); ok {
-		return e.Code == refusedStream
-	}
-	if broken, ok := errors.AsType[*brokenError](err); ok {
-		err = broken.err
-	}
-	switch err.Error() {
-	case "http2: Transport received Server's graceful shutdown GOAWAY", "http2: client conn not usable":
-		return true
-	}
-	return false
 }

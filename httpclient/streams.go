@@ -1,14 +1,13 @@
 package httpclient
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // streams is the engine for HTTP/2: for each host a few connections, each shared
@@ -115,7 +114,7 @@ func again(req *http.Request, try int, err error) (*http.Request, error) {
 		return nil, err
 	}
 	if try == silentRetries2 {
-		return nil, errors.Join(errSilentRetries, err)
+		return nil, fmt.Errorf("%w: %w", errSilentRetries, err)
 	}
 	repeated := req.WithContext(req.Context())
 	if hasBody(req) {
@@ -149,41 +148,4 @@ func (p *streams) resize() {
 	for _, h := range p.hosts {
 		h.wake()
 	}
-}
-
-// speakPlain turns to HTTP/1.1 for good: a connection is a place then.
-func (p *streams) speakPlain() {
-	if p.plain.CompareAndSwap(false, true) {
-		p.core.gate.Resize(p.core.limitsOf(*p.core.plan.Load()))
-	}
-}
-
-// connect opens one more connection to a host.
-func (h *host) connect(ctx context.Context) (*shared, error) {
-	p := h.streams
-	began, made := time.Now(), new(making)
-	ctx = context.WithValue(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: made.handshakeDone}), makingKey{}, made)
-	made.host = h.name
-	cc, err := p.maker.NewClientConn(ctx, p.core.target.scheme, h.address)
-	if err != nil {
-		return nil, err
-	}
-	if p.core.target.scheme == "https" && made.protocol != "h2" {
-		cc.Close()
-		if !p.core.options.Protocols.HTTP1() {
-			return nil, errors.New("httpclient: the upstream speaks no HTTP/2, and Options.Protocols nothing else")
-		}
-		p.speakPlain()
-		return nil, errPlain
-	}
-	now := time.Now()
-	wait := settle(now.Sub(began))
-	c := &shared{ClientConn: cc, raw: made.conn, host: h, settled: now.Add(wait)}
-	if !h.add(c) {
-		cc.Close()
-		return nil, errClosedDialer
-	}
-	cc.SetStateHook(func(*http.ClientConn) { c.changed() })
-	time.AfterFunc(wait, h.wake)
-	return c, nil
 }

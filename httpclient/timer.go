@@ -83,22 +83,3 @@ func (a *attempt) bodyDue() time.Duration {
 	}
 	return idle
 }
-
-// timeoutLocked says which bound it was.
-func (a *attempt) timeoutLocked() error {
-	l := a.call
-	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.plan.Attempt}
-	switch {
-	case a.phase == receiving:
-		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
-		e.Unread = !a.reading.Load()
-	case a.connections == 0:
-		e.Phase, e.outcome = PhaseConnect, l.core.dialer.stage()
-	case a.conn != nil:
-		a.conn.suspect(l.start.Add(a.connected))
-	}
-	if a.due >= l.plan.Deadline && !(a.phase == receiving && l.stream) {
-		e.Phase, e.Limit = PhaseDeadline, l.plan.Deadline
-	}
-	return e
-}

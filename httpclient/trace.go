@@ -39,10 +39,13 @@ func (a *attempt) Value(key any) any {
 // Deadline implements context.Context, for wrappers that look at it.
 func (a *attempt) Deadline() (time.Time, bool) {
 	bound := a.call.start.Add(a.call.plan.Deadline)
-	if d, ok := a.Context.Deadline(); ok && d.Before(bound) {
+	if d, ok := a.Context.Deadline(); ok && (a.call.stream || d.Before(bound)) {
 		return d, true
 	}
-	return bound, !a.call.stream
+	if a.call.stream {
+		return time.Time{}, false
+	}
+	return bound, true
 }
 
 // watch sets the trace: the user's, with our look at each connection.

@@ -43,7 +43,8 @@ func (w *warming) refuse(context.Context) error {
 // send.
 func (w *warming) share(ctx context.Context) error {
 	h := w.core.streams.hosts[w.core.target.host]
-	err := w.each(ctx, w.want-len(h.list()), func(ctx context.Context) error {
+	free := w.core.plan.Load().Connections - w.core.dialer.slots.Snapshot().InFlight
+	err := w.each(ctx, min(free, w.want-len(h.list())), func(ctx context.Context) error {
 		c, err := h.connect(ctx)
 		if err != nil || w.core.options.WarmPath == "" {
 			return err

@@ -127,14 +127,19 @@ func (w *warmer) topUp() error {
 	return warming.dial(c.dialer.life)
 }
 
-// stop ends the watch. The dialer is closed first, or about to be, so that a
-// look under way ends too.
-func (w *warmer) stop() {
+// halt ends the watch. A look under way goes on.
+func (w *warmer) halt() {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.stopped = true
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	w.mu.Unlock()
+}
+
+// stop ends the watch, and waits for a look under way. The dialer is closed
+// before, so that it is not long.
+func (w *warmer) stop() {
+	w.halt()
 	w.work.Wait()
 }
