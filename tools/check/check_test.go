@@ -238,3 +238,27 @@ func TestALimitBelowOnePlaceEachIsStillReported(t *testing.T) {
 		t.Errorf("findings = %q (%+v), want C04 and C05 with the whole answer", got, r.Findings)
 	}
 }
+
+func TestTwoNamespacesMustBeToldApart(t *testing.T) {
+	contractText, mesh := healthy(t)
+	c, err := contract.Parse("f", []byte(contractText), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mesh = strings.Replace(mesh, "kind: Deployment\nmetadata: {name: orders}", "kind: Deployment\nmetadata: {name: orders, namespace: prod}", 1)
+	mesh += "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: orders, namespace: staging}\nspec: {replicas: 1, selector: {}, template: {spec: {containers: [{name: a}]}}}\n"
+	set := manifest.Parse("mesh.yaml", []byte(mesh))
+	r := check.NewWorld(c, set, check.Options{}).Check(check.Baseline{})
+	if len(r.Broken) != 1 || !strings.Contains(r.Broken[0].Text, "-namespace prod would do") {
+		t.Errorf("broken = %+v, want the two namespaces named", r.Broken)
+	}
+	for _, namespace := range []string{"prod", "staging"} {
+		w := check.NewWorld(c, set, check.Options{Namespace: namespace})
+		if r := w.Check(check.Baseline{}); len(r.Broken) != 0 {
+			t.Errorf("in %s: broken = %+v, want none", namespace, r.Broken)
+		}
+		if namespace == "prod" && w.Service.Extra != 3 || namespace == "staging" && w.Service.Probes.Liveness != nil {
+			t.Errorf("in %s the service is %+v, want the pods of that namespace", namespace, w.Service)
+		}
+	}
+}

@@ -153,6 +153,7 @@ func (w *World) detail(f Finding, found []Finding) string {
 // addProblems reports what the manifests have that their types do not. What O17
 // reports is left to it.
 func (w *World) addProblems(r *Report) {
+	r.Broken = append(r.Broken, w.ambiguous...)
 	for _, p := range w.Manifest.Problems {
 		if p.Field == "" {
 			r.Broken = append(r.Broken, p)

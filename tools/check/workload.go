@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,20 +28,51 @@ func (w *World) readService() {
 		s.Answers = "queue"
 	}
 	s.Extra, s.Missing = capacity.RolloutPods(s.Max, c.Replicas.Surge, c.Replicas.Unavailable)
-	for _, o := range manifest.Of[*appsv1.Deployment](w.Manifest) {
-		if d := o.Value.(*appsv1.Deployment); d.Name == c.Service {
+	if o := w.workload(); o != nil {
+		switch d := o.Value.(type) {
+		case *appsv1.Deployment:
 			w.readDeployment(o, d)
-		}
-	}
-	for _, o := range manifest.Of[*appsv1.StatefulSet](w.Manifest) {
-		if d := o.Value.(*appsv1.StatefulSet); d.Name == c.Service {
-			s.Known, s.Ref = true, o.Ref
-			s.MinReady = float64(d.Spec.MinReadySeconds)
-			w.readPod(o, &d.Spec.Template)
+		case *appsv1.StatefulSet:
+			w.readStatefulSet(o, d)
 		}
 	}
 	w.readAutoscaler()
 	w.readDoor()
+}
+
+// workload finds the Deployment or StatefulSet of the service. Two namespaces may
+// have one each; it is tempting to take the first, but a report on the wrong pods
+// looks like any other.
+func (w *World) workload() *manifest.Object {
+	var found *manifest.Object
+	for _, o := range slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest)) {
+		switch {
+		case o.Name != w.Contract.Service || !w.inNamespace(o):
+		case found == nil:
+			found = o
+		case found.Namespace != o.Namespace:
+			w.ambiguous = append(w.ambiguous, manifest.Problem{Ref: o.Ref, Object: o.String(), Text: say(
+				"%v is in the namespaces %s and %s; -namespace %s would do, or manifests of one", o, found.Namespace, o.Namespace, found.Namespace)})
+		}
+	}
+	return found
+}
+
+// inNamespace reports whether an object may be the service's own.
+func (w *World) inNamespace(o *manifest.Object) bool {
+	return w.namespace == "" || o.Namespace == "" || o.Namespace == w.namespace
+}
+
+func (w *World) readStatefulSet(o *manifest.Object, d *appsv1.StatefulSet) {
+	s := &w.Service
+	s.Known, s.Ref = true, o.Ref
+	if d.Spec.Replicas != nil && *d.Spec.Replicas > 0 {
+		s.Min = int(*d.Spec.Replicas)
+		s.Max = max(s.Max, s.Min)
+	}
+	s.MinReady = float64(d.Spec.MinReadySeconds)
+	s.Extra, s.Missing = 0, 1 // one pod at a time, by default
+	w.readPod(o, &d.Spec.Template)
 }
 
 func (w *World) readDeployment(o *manifest.Object, d *appsv1.Deployment) {
@@ -175,7 +207,7 @@ func (w *World) readAutoscaler() {
 	s := &w.Service
 	for _, o := range manifest.Of[*autoscalingv2.HorizontalPodAutoscaler](w.Manifest) {
 		h := o.Value.(*autoscalingv2.HorizontalPodAutoscaler)
-		if h.Spec.ScaleTargetRef.Name != s.Name {
+		if h.Spec.ScaleTargetRef.Name != s.Name || !w.inNamespace(o) {
 			continue
 		}
 		s.AutoMax, s.AutoRef = int(h.Spec.MaxReplicas), o.At("spec", "maxReplicas")

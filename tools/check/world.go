@@ -26,7 +26,9 @@ type World struct {
 	Service Service
 	Mesh    Mesh
 
-	now time.Time
+	now       time.Time
+	namespace string
+	ambiguous []manifest.Problem
 }
 
 // A Call is one way that requests take: a caller with its proxies, and the hosts it
@@ -244,13 +246,17 @@ type Options struct {
 	Plane   contract.ControlPlane
 	Version string
 
+	// Namespace is that of the service's workload, where manifests of several have
+	// one of its name.
+	Namespace string
+
 	// Now is the day on which ignores expire. The default is today.
 	Now time.Time
 }
 
 // NewWorld brings a contract and manifests together.
 func NewWorld(c *contract.Contract, set *manifest.Set, o Options) *World {
-	w := &World{Contract: c, Manifest: set, Plane: o.Plane, Version: o.Version, now: o.Now}
+	w := &World{Contract: c, Manifest: set, Plane: o.Plane, Version: o.Version, now: o.Now, namespace: o.Namespace}
 	if w.now.IsZero() {
 		w.now = time.Now()
 	}

@@ -21,6 +21,7 @@ type checkFlags struct {
 	writeBaseline, noColour bool
 	failOn                  check.Severity
 	plane, version          string
+	namespace               string
 }
 
 func runCheck(c *call, args []string) (int, error) {
@@ -35,6 +36,7 @@ func runCheck(c *call, args []string) (int, error) {
 	f.BoolVar(&o.noColour, "no-colour", false, "plain text on a terminal too")
 	f.StringVar(&o.plane, "control-plane", "", "istio, envoy, envoy-gateway, contour, consul or grpc (default: from the contract or the manifests)")
 	f.StringVar(&o.version, "mesh-version", "", "version of the control plane, such as 1.29.2 (default: from the contract or the manifests)")
+	f.StringVar(&o.namespace, "namespace", "", "namespace of the service, where several have a workload of its name")
 	paths, err := c.parse(f, args)
 	if err != nil {
 		return exitBadInput, err
@@ -51,7 +53,7 @@ func runCheck(c *call, args []string) (int, error) {
 	if err != nil {
 		return exitBadInput, err
 	}
-	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Now: c.now}
+	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Namespace: o.namespace, Now: c.now}
 	r := check.NewWorld(k, set, options).Check(known)
 	if o.writeBaseline {
 		return exitOK, c.writeBaseline(o.baseline, r)
