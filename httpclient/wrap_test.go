@@ -109,3 +109,20 @@ func TestAClientCertificateIsShown(t *testing.T) {
 		t.Errorf("the upstream saw %q, want %q", got, want)
 	}
 }
+
+func TestAWrapperThatReturnsNothingIsAnError(t *testing.T) {
+	for name, resp := range map[string]*http.Response{"nothing": nil, "no body": {StatusCode: 200}} {
+		o := &Options{Wrap: func(http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(*http.Request) (*http.Response, error) { return resp, nil })
+		}}
+		c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 1}, o)
+		got, err := get(t, c, "/")
+		if (err == nil) != (resp != nil) {
+			t.Errorf("%s: err = %v, want one only without a response", name, err)
+		}
+		if err == nil {
+			read(t, got)
+		}
+		wantIdle(t, c)
+	}
+}
