@@ -130,8 +130,9 @@ func newDocument(now time.Time, subjects []*subject) *document {
 	return d
 }
 
-// kindOrder has the gate first: without it there is no traffic to speak of.
-func kindOrder(kind string) int { return slices.Index([]string{"gate", "door", "upstream"}, kind) }
+// kindOrder has causes before symptoms. Without the gate there is no traffic to
+// speak of, and a door that is busy or fails does so for its upstreams, mostly.
+func kindOrder(kind string) int { return slices.Index([]string{"gate", "upstream", "door"}, kind) }
 
 func census(subjects []*subject) string {
 	counts := make(map[string]uint64)
@@ -139,7 +140,7 @@ func census(subjects []*subject) string {
 		counts[s.Kind]++
 	}
 	var parts []string
-	for _, kind := range []string{"gate", "door", "upstream"} {
+	for _, kind := range []string{"gate", "upstream", "door"} {
 		if n := counts[kind]; n > 0 {
 			parts = append(parts, count(n, kind))
 		}

@@ -145,9 +145,9 @@ func (f *findings) places(flow Flow, w window) {
 	switch {
 	case flow.Draining || flow.Places <= 0:
 	case flow.Required > float64(flow.Places) && queueing:
-		f.explain(because(flow, waiting(flow.Queued)+waitOf(p95)), bad, "queueing", "%s", need)
+		f.explain(because(flow, waiting(flow.Queued)+waitOf(p95)), bad, "queueing", "%s%s", need, grown(flow))
 	case flow.Required > float64(flow.Places):
-		f.explain(because(flow), warn, "too small", "%s", need)
+		f.explain(because(flow), warn, "too small", "%s%s", need, grown(flow))
 	case p95 > longWait.Seconds():
 		f.explain(because(flow), warn, "queueing", "bursts wait: the p95 is %s, and on average it %s", seconds(p95), need)
 	case flow.Required > nearLimit*float64(flow.Places):
@@ -155,7 +155,7 @@ func (f *findings) places(flow Flow, w window) {
 	}
 }
 
-// because is Little's law with its two factors beside the planned rate, and what
+// because is Little's law with its two factors beside the planned ones, and what
 // else there is to say.
 func because(flow Flow, more ...string) string {
 	var parts []string
@@ -163,10 +163,30 @@ func because(flow Flow, more ...string) string {
 		parts = append(parts, fmt.Sprintf("%s/s that hold a place for %s each", number(flow.Rate), seconds(flow.Hold.Seconds())))
 	}
 	if flow.Rate > 0 && flow.Plan.Rate > 0 {
-		fits := seconds(float64(flow.Places) / flow.Plan.Rate)
-		parts = append(parts, fmt.Sprintf("planned: %s/s for %s at most", number(flow.Plan.Rate), fits))
+		parts = append(parts, fmt.Sprintf("planned: %s/s for %s at most", number(flow.Plan.Rate), seconds(allowed(flow))))
 	}
 	return strings.Join(append(parts, more...), "; ")
+}
+
+// allowed is the time that each call may hold its place at the planned rate.
+func allowed(flow Flow) float64 { return float64(flow.Places) / flow.Plan.Rate }
+
+// grown says which factor is above its plan: the answer to whether the size is
+// wrong or the upstream is slow. The need exceeds the places only if one is.
+func grown(flow Flow) string {
+	if flow.Plan.Rate <= 0 {
+		return ""
+	}
+	const noise = 1.1
+	switch more, slower := flow.Rate > noise*flow.Plan.Rate, flow.Hold.Seconds() > allowed(flow); {
+	case more && slower:
+		return ": more traffic and slower than planned"
+	case more:
+		return ": more traffic than planned"
+	case slower:
+		return ": slower than planned"
+	}
+	return ""
 }
 
 func waitOf(p95 float64) string {

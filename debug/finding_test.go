@@ -41,8 +41,18 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Rate, u.Hold = 23, 1200*time.Millisecond
 				w.wait = waits(100)
 			},
-			findings{{bad, "queueing", "needs 28 places, has 10",
+			findings{{bad, "queueing", "needs 28 places, has 10: more traffic and slower than planned",
 				"23/s that hold a place for 1.2 s each; planned: 20/s for 500 ms at most; 12 wait, the p95 of the wait is 243 ms"}},
+		},
+		"a slow upstream": {
+			func(u *Upstream, _ *window) { u.Required, u.Rate, u.Hold, u.Queued = 40, 20, 2*time.Second, 1 },
+			findings{{bad, "queueing", "needs 40 places, has 24: slower than planned",
+				"20/s that hold a place for 2 s each; planned: 20/s for 1.2 s at most; 1 waits"}},
+		},
+		"more traffic": {
+			func(u *Upstream, _ *window) { u.Required, u.Rate, u.Hold = 30, 60, 500*time.Millisecond },
+			findings{{warn, "too small", "needs 30 places, has 24: more traffic than planned",
+				"60/s that hold a place for 500 ms each; planned: 20/s for 1.2 s at most"}},
 		},
 		"too few places that nobody waits for yet": {
 			func(u *Upstream, _ *window) { u.Required = 30 },

@@ -163,7 +163,7 @@ func (l labels) name(label string) string {
 	var more []string
 	for _, k := range slices.Sorted(maps.Keys(l)) {
 		switch k {
-		case label, "method", "outcome", "reason", "observed", "state":
+		case label, "method", "outcome", "reason", "observed", "state", "limit":
 		default:
 			more = append(more, k+" "+l[k])
 		}

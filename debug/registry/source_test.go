@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/offtake-go/offtake/debug"
 	"github.com/offtake-go/offtake/debug/registry"
 	"github.com/offtake-go/offtake/httpclient"
+	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
 func TestClientsAndDoorsAreReadFromTheirMetrics(t *testing.T) {
@@ -75,5 +77,28 @@ func TestClientsAndDoorsAreReadFromTheirMetrics(t *testing.T) {
 func TestAnEmptyRegistryIsAnEmptySnapshot(t *testing.T) {
 	if s := registry.Source(prometheus.NewRegistry())(); len(s.Upstreams)+len(s.Doors)+len(s.Gates) != 0 {
 		t.Errorf("Source() = %+v, want nothing", s)
+	}
+}
+
+// TestEveryMetricBelongsToItsClient has all that a client can count be there: a
+// label that is not known would make another upstream.
+func TestEveryMetricBelongsToItsClient(t *testing.T) {
+	metrics := prometheus.NewRegistry()
+	some := []telemetry.Refusals{{Reason: "some", Refused: 1, Observed: 1}}
+	config := telemetry.ClientConfig{Upstream: "u", Registerer: metrics, State: func() telemetry.State {
+		return telemetry.State{Refusals: some, Limited: some, Upgraded: 1}
+	}}
+	client, err := telemetry.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := telemetry.NewRPC(config); err != nil {
+		t.Fatal(err)
+	}
+	client.Attempt(telemetry.Timeout)
+	client.Dial(telemetry.Connect, time.Second)
+	client.Call(t.Context(), telemetry.OfMethod("GET"), 0, telemetry.Timeout, time.Second)
+	if s := registry.Source(metrics)(); len(s.Upstreams) != 1 || s.Upstreams[0].Name != "u" {
+		t.Errorf("one client is shown as %+v, want one upstream", s.Upstreams)
 	}
 }
