@@ -26,13 +26,8 @@ func TestReportsWhatIsProved(t *testing.T) {
 }
 
 // What a fix writes must compile, and is compared with the golden files.
-func TestReportsPolicyInStrictAndFixes(t *testing.T) {
-	opts := &vet.Options{Profiles: []string{"strict"}, Factories: []string{"fixes/..."}}
-	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), newAnalyzer(t, opts), "fixes")
-	opts.Factories = nil
-	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, opts), "strict", "strict/clients", "strict/user", "suppress")
-}
-
-func TestReportsAdviceWhenAsked(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, &vet.Options{Profiles: []string{"advice"}}), "advice")
+func TestReportsPolicyAndAdviceAndFixes(t *testing.T) {
+	opts := &vet.Options{Profiles: []string{"strict", "advice"}, Factories: []string{"fixes/..."}, Disable: []string{"OT501"}}
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), newAnalyzer(t, opts),
+		"strict", "strict/clients", "strict/user", "suppress", "advice", "fixes")
 }

@@ -3,7 +3,6 @@ package driver_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -19,20 +18,16 @@ var (
 // go vet's cache. Run it with -benchtime=3x; ns/op is the wall clock, the rest
 // says where it went.
 func BenchmarkBesideGoVet(b *testing.B) {
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
 	// A setting that nobody has used keeps old results out, and changes nothing.
 	fresh := func(setting string) string { return fmt.Sprintf("%sF%d", setting, time.Now().UnixNano()) }
-	for _, tool := range []struct {
+	for _, bench := range []struct {
 		name string
 		args func() []string
 	}{
 		{"plain", func() []string { return []string{fresh("-printf.funcs=")} }},
-		{"offtakevet", func() []string { return []string{"-vettool=" + self, fresh("-offtake.third-party=example.com/x.")} }},
+		{"offtakevet", func() []string { return []string{"-vettool=" + tool, fresh("-offtake.third-party=example.com/x.")} }},
 	} {
-		b.Run(tool.name, func(b *testing.B) {
+		b.Run(bench.name, func(b *testing.B) {
 			build := exec.Command("go", "build", *benchPatterns)
 			build.Dir = *benchDir
 			if out, err := build.CombinedOutput(); err != nil {
@@ -41,7 +36,7 @@ func BenchmarkBesideGoVet(b *testing.B) {
 			var cpu time.Duration
 			var rss int64
 			for b.Loop() {
-				cmd := exec.Command("go", append(append([]string{"vet"}, tool.args()...), *benchPatterns)...)
+				cmd := exec.Command("go", append(append([]string{"vet"}, bench.args()...), *benchPatterns)...)
 				cmd.Dir = *benchDir
 				// Findings, of which each tool has its own, are no failure.
 				if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 1 {

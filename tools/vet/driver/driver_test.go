@@ -14,12 +14,28 @@ import (
 	"github.com/offtake-go/offtake/tools/vet/driver"
 )
 
-// The test binary is the vet tool: the go command calls it back.
+// tool is the program under test, built once. It is the one that is delivered,
+// and not this test binary: the go command starts it some hundred times, and
+// with the race detector each start would be slow.
+var tool string
+
 func TestMain(m *testing.M) {
-	if driver.Called(os.Args[1:]) {
-		driver.Unit(os.Args[1:])
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "offtakevet")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	os.Exit(m.Run())
+	defer os.RemoveAll(dir)
+	tool = filepath.Join(dir, "offtakevet")
+	if out, err := exec.Command("go", "build", "-o", tool, "../../cmd/offtakevet").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
 }
 
 // module writes a module in a directory of its own, makes it the working
@@ -51,16 +67,12 @@ func write(t *testing.T, name, content string) {
 	}
 }
 
-// goTool runs the go command with SELF in its arguments replaced by the tool, and
+// goTool runs the go command with TOOL in its arguments replaced by the tool, and
 // returns all it prints.
 func goTool(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "SELF", self)
+		args[i] = strings.ReplaceAll(args[i], "TOOL", tool)
 	}
 	out, err := exec.Command("go", args...).CombinedOutput()
 	return string(out), err
@@ -68,14 +80,19 @@ func goTool(t *testing.T, args ...string) (string, error) {
 
 func vetTool(t *testing.T, args ...string) string {
 	t.Helper()
-	out, _ := goTool(t, append([]string{"vet", "-vettool=SELF"}, args...)...)
+	out, _ := goTool(t, append([]string{"vet", "-vettool=TOOL"}, args...)...)
 	return out
 }
 
+// run runs the tool on its own.
 func run(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = driver.Run(args, &out, &errs)
-	return code, out.String(), errs.String()
+	cmd := exec.Command(tool, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return -1, "", err.Error()
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
 // Package net has a third of the dependencies of net/http, each of which the go
@@ -138,7 +155,7 @@ func TestSeesCgoAndTaggedFiles(t *testing.T) {
 		t.Errorf("go vet -tags=special = %q, want net.DialTCP too", out)
 	}
 	if _, out, _ := run("-tags=special", "./p"); !strings.Contains(out, "net.DialTCP") {
-		t.Errorf("Run(-tags=special) prints %q, want net.DialTCP too", out)
+		t.Errorf("offtakevet(-tags=special) prints %q, want net.DialTCP too", out)
 	}
 }
 
@@ -164,12 +181,12 @@ func Get(ctx context.Context, c *http.Client, u string) {
 `
 
 func TestFixesApplyUnderEveryDriver(t *testing.T) {
-	for _, args := range [][]string{{"vet", "-vettool=SELF", "-fix", "./..."}, {"fix", "-fixtool=SELF", "./..."}, nil} {
+	for _, args := range [][]string{{"vet", "-vettool=TOOL", "-fix", "./..."}, {"fix", "-fixtool=TOOL", "./..."}, nil} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			module(t, "p/p.go", dropped)
 			if args == nil {
 				if code, _, errs := run("-fix", "./..."); code != 0 {
-					t.Fatalf("Run(-fix) = %d, want 0: %s", code, errs)
+					t.Fatalf("offtakevet(-fix) = %d, want 0: %s", code, errs)
 				}
 			} else if out, err := goTool(t, args...); err != nil {
 				t.Fatalf("go %v: %v\n%s", args, err, out)
@@ -192,7 +209,7 @@ func TestShowsFixesWithoutApplyingThem(t *testing.T) {
 	module(t, "p/p.go", dropped)
 	code, out, _ := run("-fix", "-diff", "./...")
 	if code != 1 || !strings.Contains(out, fixed) {
-		t.Errorf("Run(-fix -diff) = %d, prints %q, want 1 and a diff with %q", code, out, fixed)
+		t.Errorf("offtakevet(-fix -diff) = %d, prints %q, want 1 and a diff with %q", code, out, fixed)
 	}
 }
 
@@ -215,7 +232,7 @@ func TestExitCodeSaysWhatHappened(t *testing.T) {
 		{[]string{"-h"}, 0},
 	} {
 		if code, out, errs := run(test.args...); code != test.want {
-			t.Errorf("Run(%q) = %d, want %d\n%s%s", test.args, code, test.want, out, errs)
+			t.Errorf("offtakevet %q = %d, want %d\n%s%s", test.args, code, test.want, out, errs)
 		}
 	}
 }
@@ -228,11 +245,11 @@ func TestPrintsJSONAndSARIF(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Findings) != 1 {
-		t.Fatalf("Run(-json) prints %d findings, want 1", len(got.Findings))
+		t.Fatalf("offtakevet(-json) prints %d findings, want 1", len(got.Findings))
 	}
 	f := got.Findings[0]
 	if f.Rule != "OT501" || f.File != "p/p.go" || f.Line != 5 || f.Column != 23 || f.Package != "example.com/m/p" || f.Severity != "warning" {
-		t.Errorf("Run(-json) prints %+v, want OT501 at p/p.go:5:23 in example.com/m/p", f)
+		t.Errorf("offtakevet(-json) prints %+v, want OT501 at p/p.go:5:23 in example.com/m/p", f)
 	}
 
 	_, out, _ = run("-sarif", "./...")
@@ -254,11 +271,11 @@ func TestPrintsJSONAndSARIF(t *testing.T) {
 		t.Fatal(err)
 	}
 	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 1 {
-		t.Fatalf("Run(-sarif) prints %+v, want version 2.1.0 and one result", log)
+		t.Fatalf("offtakevet(-sarif) prints %+v, want version 2.1.0 and one result", log)
 	}
 	place := log.Runs[0].Results[0].Locations[0].PhysicalLocation
 	if place.ArtifactLocation.URI != "p/p.go" || place.Region.StartLine != 5 {
-		t.Errorf("Run(-sarif) prints %+v, want p/p.go line 5", place)
+		t.Errorf("offtakevet(-sarif) prints %+v, want p/p.go line 5", place)
 	}
 }
 
@@ -269,7 +286,7 @@ func TestBaselineMayOnlyShrink(t *testing.T) {
 		t.Helper()
 		code, out, errs := run(append([]string{"-baseline=base.json"}, args...)...)
 		if code != want {
-			t.Errorf("%s: Run(%q) = %d, want %d\n%s%s", step, args, code, want, out, errs)
+			t.Errorf("%s: offtakevet %q = %d, want %d\n%s%s", step, args, code, want, out, errs)
 		}
 	}
 	check("there is no file", 2, "./...")
@@ -290,36 +307,32 @@ func TestBaselineMayOnlyShrink(t *testing.T) {
 	write(t, "base.json", `{"example.com/m/p": {"OT501": 0, "OT102": -1}}`)
 	code, _, errs := run("-baseline=base.json", "./...")
 	if code != 2 || strings.Count(errs, "want 1 or more") != 2 {
-		t.Errorf("Run(bad baseline) = %d, prints %q, want 2 and both mistakes", code, errs)
+		t.Errorf("offtakevet with a bad baseline = %d, prints %q, want 2 and both mistakes", code, errs)
 	}
 }
 
 // Each of these looks like clean code to a CI that only reads the exit code.
 func TestSelfTestSeesAToolThatDoesNotRun(t *testing.T) {
 	module(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, test := range []struct {
 		name string
 		args []string
 		want int
 	}{
 		{"go vet with this tool", nil, 0},
-		{"said in full", []string{"go", "vet", "-vettool=" + self}, 0},
+		{"said in full", []string{"go", "vet", "-vettool=" + tool}, 0},
 		{"an empty -vettool", []string{"go", "vet", "-vettool="}, 2},
-		{"-json never fails", []string{"go", "vet", "-json", "-vettool=" + self}, 2},
+		{"-json never fails", []string{"go", "vet", "-json", "-vettool=" + tool}, 2},
 		{"another tool", []string{"true"}, 2},
 		{"no such tool", []string{"there-is-no-such-tool"}, 2},
 	} {
 		if code, _, errs := run(append([]string{"-selftest"}, test.args...)...); code != test.want {
-			t.Errorf("%s: Run(-selftest) = %d, want %d: %s", test.name, code, test.want, errs)
+			t.Errorf("%s: offtakevet(-selftest) = %d, want %d: %s", test.name, code, test.want, errs)
 		}
 	}
-	t.Setenv("GOFLAGS", "-vettool="+self)
+	t.Setenv("GOFLAGS", "-vettool="+tool)
 	if code, _, _ := run("-selftest", "go", "vet"); code != 2 {
-		t.Errorf("-vettool in GOFLAGS: Run(-selftest) = %d, want 2", code)
+		t.Errorf("-vettool in GOFLAGS: offtakevet(-selftest) = %d, want 2", code)
 	}
 }
 
@@ -346,6 +359,9 @@ replace (
 	github.com/offtake-go/offtake => %s
 )
 `, tools, filepath.Dir(tools)))
+	// All that the tool needs is there, or this test would not have been built. A
+	// proxy would be asked for modules that are folders here.
+	t.Setenv("GOPROXY", "off")
 	if out, err := goTool(t, "get", "-tool", "github.com/offtake-go/offtake/tools/cmd/offtakevet@v0.0.0"); err != nil {
 		t.Fatalf("go get -tool: %v\n%s", err, out)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func defaults() {
-	_ = http.DefaultClient                    // want `OT111: http.DefaultClient used outside the client factory \(use offtake/factory, httpclient or grpcclient, or name yours with -factory\)`
+	_ = http.DefaultClient                    // want `OT111: http.DefaultClient used outside the client factory \(use fixes\)`
 	_ = http.DefaultTransport                 // want `OT112: http.DefaultTransport used outside`
 	http.DefaultClient.CloseIdleConnections() // want `OT702: CloseIdleConnections on http.DefaultClient` `OT111: .*`
 }
@@ -22,7 +22,7 @@ var zero http.Client // want `OT201: http.Client declared outside`
 func clients() {
 	_ = http.Client{Timeout: 1} // want `OT201: http.Client constructed outside`
 	_ = new(http.Client)        // want `OT201: .*`
-	_ = &http.Transport{}       // want `OT203: http.Transport constructed outside`
+	_ = &http.Transport{}       // want `OT203: http.Transport constructed outside` `OT205: .*`
 	_ = new(http.Transport)     // want `OT203: .*`
 	var t http.Transport        // want `OT203: http.Transport declared outside`
 	t.CloseIdleConnections()

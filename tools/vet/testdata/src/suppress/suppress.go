@@ -56,5 +56,5 @@ func blanket() {}
 //offtake:allow OT001 -- may not be suppressed // want `OT003: OT001 can not be suppressed`
 func meta() {}
 
-//offtake:allow OT205 -- a rule that is off in this run
+//offtake:allow OT501 -- a rule that is off in this run
 func offRule() {}
