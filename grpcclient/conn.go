@@ -234,7 +234,7 @@ func (c *core) enter(ctx context.Context, until time.Time) (time.Duration, error
 
 // turnedAway is what the caller hears of a gate's error.
 func (c *core) turnedAway(ctx context.Context, waited time.Duration, err error, of *refusals) error {
-	refused, ok := err.(*gate.Refusal)
+	refused, ok := errors.AsType[*gate.Refusal](err)
 	if !ok {
 		return c.contextError(ctx, StageQueue)
 	}

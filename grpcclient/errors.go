@@ -186,5 +186,4 @@ func (e *dialError) Unwrap() error { return e.err }
 var (
 	errNoAddresses = errors.New("the name resolves to no address")
 	errConnecting  = errors.New("still connecting")
-	errIdle        = errors.New("idle: nothing has called or warmed it yet")
 )

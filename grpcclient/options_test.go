@@ -103,18 +103,9 @@ func TestNamesThatBringAPolicyHaveWholeChannels(t *testing.T) {
 		"xds":                    {"xds:///orders", &Options{Resolvers: []resolver.Builder{xds}}, false},
 		"a policy of the user's": {"orders:9000", &Options{ServiceConfig: `{"loadBalancingConfig":[{"round_robin":{}}]}`}, false},
 		"ours":                   {"orders:9000", nil, true},
-		"ours below another":     {"orders:9000", &Options{ServiceConfig: `{"loadBalancingConfig":[{"weighted_target_experimental":{"targets":{"a":{"weight":1,"childPolicy":[{"offtake":{}}]}}}}]}`}, true},
 		"a health check alone":   {"orders:9000", &Options{ServiceConfig: `{"healthCheckConfig":{"serviceName":""}}`}, true},
 	} {
-		o := tt.o
-		if name == "ours below another" {
-			o = nil // its parent is not in this program; the choice is made from the text
-			if b := newBalancing(tt.o.ServiceConfig, true); !b.own {
-				t.Errorf("%s: own = false, want true", name)
-			}
-			continue
-		}
-		c := dial(t, tt.target, capacity.Plan{InFlight: 30, Streams: 10}, o)
+		c := dial(t, tt.target, capacity.Plan{InFlight: 30, Streams: 10}, tt.o)
 		want := 3
 		if tt.own {
 			want = 1
@@ -122,6 +113,13 @@ func TestNamesThatBringAPolicyHaveWholeChannels(t *testing.T) {
 		if got := len(c.core.channels); got != want || c.core.balancing.own != tt.own {
 			t.Errorf("%s: %d channels, own %v, want %d, %v", name, got, c.core.balancing.own, want, tt.own)
 		}
+	}
+}
+
+func TestOurPolicyMayBeTheChildOfAnother(t *testing.T) {
+	const config = `{"loadBalancingConfig":[{"outlier_detection_experimental":{"childPolicy":[{"offtake":{}}]}}]}`
+	if b := newBalancing(config, true); !b.own || b.config != config {
+		t.Errorf("newBalancing(%s) = %+v, want it as it is, and ours", config, b)
 	}
 }
 

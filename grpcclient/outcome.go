@@ -70,7 +70,7 @@ func (a *attempt) explain(caller context.Context, err error) error {
 		if _, ended := over(caller); ended {
 			return c.contextError(caller, a.stage())
 		}
-		if b, ok := context.Cause(a).(*bound); ok {
+		if b, ok := errors.AsType[*bound](context.Cause(a)); ok {
 			return c.timeoutError(b, a.stage())
 		}
 		if _, ended := over(a); ended { // the server was faster than our timer
@@ -84,7 +84,7 @@ func (a *attempt) explain(caller context.Context, err error) error {
 
 // outcomeOf puts the error of a call into the closed set.
 func outcomeOf(err error) telemetry.Outcome {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // they come from here as they are; what they wrap may be another client's
 	case nil:
 		return telemetry.CodeOK
 	case *refusal:

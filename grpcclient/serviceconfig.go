@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Policy is the load-balancing policy of this package, for a service config in
@@ -19,8 +20,8 @@ const Policy = "offtake"
 
 // serviceConfig is what may be in a user's.
 type serviceConfig struct {
-	LoadBalancing json.RawMessage `json:"loadBalancingConfig,omitempty"`
-	HealthCheck   json.RawMessage `json:"healthCheckConfig,omitempty"`
+	LoadBalancing json.RawMessage `json:"loadBalancingConfig"`
+	HealthCheck   json.RawMessage `json:"healthCheckConfig"`
 }
 
 // ownPolicy is the load balancing of a client whose user has said nothing on it.
@@ -69,8 +70,14 @@ func newBalancing(text string, ownScheme bool) balancing {
 		_ = json.Unmarshal(c.LoadBalancing, &policies)
 		b.own = names(policies, Policy)
 	}
-	config, _ := json.Marshal(c)
-	b.config = string(config)
+	var fields []string
+	if c.LoadBalancing != nil {
+		fields = append(fields, `"loadBalancingConfig":`+string(c.LoadBalancing))
+	}
+	if c.HealthCheck != nil {
+		fields = append(fields, `"healthCheckConfig":`+string(c.HealthCheck))
+	}
+	b.config = "{" + strings.Join(fields, ",") + "}"
 	return b
 }
 

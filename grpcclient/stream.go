@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync/atomic"
 	"time"
@@ -133,10 +134,10 @@ func (s *stream) open(desc *grpc.StreamDesc, opening *bound, lifetime time.Durat
 
 // explain is what the caller sees of an error.
 func (s *stream) explain(err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
-	if b, ok := err.(*bound); ok {
+	if b, ok := errors.AsType[*bound](err); ok {
 		return s.attempt.core.timeoutError(b, s.attempt.stage())
 	}
 	return s.attempt.explain(s.caller, err)
@@ -148,7 +149,7 @@ func (s *stream) end(err error) {
 	if s.done.Swap(true) {
 		return
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	err = s.explain(err)

@@ -53,7 +53,9 @@ func shorterDeadlineWins(t *testing.T, s Subject) {
 		wantElapsed(t, began, tt.want)
 		wantLoad(t, c, 0, 0)
 		cancel()
-		c.Close()
+		if err := c.Close(); err != nil {
+			t.Errorf("Close() = %v, want nil", err)
+		}
 	}
 }
 
@@ -100,7 +102,7 @@ func placeBackAfterPanic(t *testing.T, s Subject) {
 				t.Error("Call() with a panic in Before returned, want the panic")
 			}
 		}()
-		c.Call(t.Context())
+		_ = c.Call(t.Context())
 	}()
 	wantLoad(t, c, 0, 0)
 	ripe = false
