@@ -44,17 +44,19 @@ func compare(out io.Writer, in Incident, one, two *tally) {
 	row := func(name string, value func(*tally) string) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t\n", name, value(one), value(two))
 	}
+	latencies := func(t *tally) []time.Duration { all, _ := t.times(); return all }
+	waits := func(t *tally) []time.Duration { _, all := t.times(); return all }
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.2f s", in.realTime(d).Seconds()) }
 	share := func(n, of int64) string { return fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(max(1, of))) }
 
 	fmt.Fprintf(w, "\n\tcopied number\tfrom the demand\t\n")
 	row("orders", func(t *tally) string { return fmt.Sprint(t.offered.Load()) })
-	row("completed", func(t *tally) string { return share(int64(len(t.latencies)), t.offered.Load()) })
+	row("completed", func(t *tally) string { return share(int64(len(latencies(t))), t.offered.Load()) })
 	row("failed", func(t *tally) string { return share(t.failed.Load(), t.offered.Load()) })
 	row("refused with 429", func(t *tally) string { return share(t.refused.Load(), t.offered.Load()) })
-	row("order p50", func(t *tally) string { return seconds(percentile(t.latencies, 0.50)) })
-	row("order p95", func(t *tally) string { return seconds(percentile(t.latencies, 0.95)) })
-	row("wait for a connection p95", func(t *tally) string { return seconds(percentile(t.waits, 0.95)) })
+	row("order p50", func(t *tally) string { return seconds(percentile(latencies(t), 0.50)) })
+	row("order p95", func(t *tally) string { return seconds(percentile(latencies(t), 0.95)) })
+	row("wait for a connection p95", func(t *tally) string { return seconds(percentile(waits(t), 0.95)) })
 	row("requests at the processor", func(t *tally) string { return fmt.Sprint(t.authorizations.Load()) })
 	row("wasted: the caller had left", func(t *tally) string { return share(t.wasted.Load(), t.authorizations.Load()) })
 	w.Flush()

@@ -57,6 +57,14 @@ func (t *tally) since() (completed int, wait time.Duration) {
 	return len(t.latencies), wait
 }
 
+// times returns the latencies and waits of the round until now. A processor may
+// still be at work for a caller that has left.
+func (t *tally) times() (latencies, waits []time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.latencies), slices.Clone(t.waits)
+}
+
 // percentile is 0 for no values.
 func percentile(values []time.Duration, p float64) time.Duration {
 	if len(values) == 0 {
