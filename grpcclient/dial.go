@@ -87,7 +87,7 @@ func (d *dialer) watched(ctx context.Context, address string) (net.Conn, error) 
 		d.core.pool.fail(err)
 		return nil, err
 	}
-	d.core.telemetry.Dial(telemetry.CodeOK, time.Since(began))
+	d.core.telemetry.Dial(telemetry.Status2xx, time.Since(began))
 	d.core.pool.fail(nil)
 	return conn, nil
 }

@@ -116,7 +116,7 @@ func (l *link) failed(err *dialError) {
 // connected is told of a connection. Its server's limit is not known yet, and will
 // be before it is ready.
 func (l *link) connected() {
-	l.filler.pool.core.telemetry.Dial(telemetry.CodeOK, l.sinceDial())
+	l.filler.pool.core.telemetry.Dial(telemetry.Status2xx, l.sinceDial())
 	l.limit.Store(unlimited)
 	l.away.Store(false)
 	l.suspect.Store(false)

@@ -16,8 +16,8 @@ const Domain = "github.com/offtake-go/offtake"
 type Reason string
 
 // Reasons of errors of this client, and of an upstream with the door of package
-// grpcadmission. All but ServerBusy, InServer and TooLarge say that nothing was
-// sent.
+// grpcadmission. Those that begin with CLIENT, and those before InServer, say that
+// nothing was sent; those that begin with SERVER, that nothing was begun.
 const (
 	QueueFull    Reason = "CLIENT_QUEUE_FULL"    // RESOURCE_EXHAUSTED: refused here, at once
 	QueueTimeout Reason = "CLIENT_QUEUE_TIMEOUT" // RESOURCE_EXHAUSTED: refused here, after the wait or instead of it
@@ -29,9 +29,10 @@ const (
 	InQuota      Reason = "IN_STREAM_QUOTA"
 	InServer     Reason = "IN_SERVER"
 
-	ServerBusy Reason = "SERVER_BUSY"       // RESOURCE_EXHAUSTED: refused by the upstream, with a word on when to come back
-	TooLarge   Reason = "MESSAGE_TOO_LARGE" // RESOURCE_EXHAUSTED: a message over a limit on its size, here or there
-	ProxyBusy  Reason = "PROXY_BUSY"        // UNAVAILABLE: an HTTP 429 from a proxy
+	ServerBusy     Reason = "SERVER_BUSY"       // RESOURCE_EXHAUSTED: refused by the upstream, with a word on when to come back
+	ServerDraining Reason = "SERVER_DRAINING"   // UNAVAILABLE: refused by the upstream, which is shutting down
+	TooLarge       Reason = "MESSAGE_TOO_LARGE" // RESOURCE_EXHAUSTED: a message over a limit on its size, here or there
+	ProxyBusy      Reason = "PROXY_BUSY"        // UNAVAILABLE: an HTTP 429 from a proxy
 )
 
 // ReasonOf reads the reason of an error, or "" for one that needs none. It knows

@@ -92,7 +92,8 @@ func (l *call) retryable(a *attempt, s *status.Status, told time.Duration) (tele
 		if a.unsent() {
 			return telemetry.RetryConnect, true
 		}
-		return unavailable(a, s), l.own.repeats(code)
+		// A server that drains has not begun, and another one may be there.
+		return unavailable(a, s), l.own.repeats(code) || ReasonOf(s.Err()) == ServerDraining
 	case codes.DeadlineExceeded:
 		if a.unsent() {
 			return telemetry.RetryConnect, true

@@ -93,6 +93,7 @@ func TestOnlyWhatMayBeRepeatedIs(t *testing.T) {
 		{"busy with a pushback of none", []error{pushback("0")}, nil, 2, codes.OK, 0},
 		{"busy with a pushback of never", []error{pushback("-1")}, nil, 1, codes.ResourceExhausted, 0},
 		{"busy with a pushback that is none", []error{pushback("soon")}, nil, 1, codes.ResourceExhausted, 0},
+		{"a server that drains", []error{withReason(codes.Unavailable, "going", ServerDraining).Err()}, nil, 2, codes.OK, 0},
 		{"busy for longer than the call has", []error{busy(time.Minute)}, nil, 1, codes.ResourceExhausted, 0},
 		{"a pushback for longer than the call has", []error{pushback("60000")}, nil, 1, codes.ResourceExhausted, 0},
 	} {
