@@ -75,7 +75,8 @@ type sent struct {
 	slot uint64
 }
 
-func (s *stream) send(d *document) error {
+// event is what the reader does not have yet.
+func (s *stream) event(d *document) event {
 	e := event{At: d.At, Headline: d.Headline, Level: d.Level, Order: []string{}, Changed: []*subject{}}
 	had := s.sent
 	s.sent = make(map[string]sent, len(had))
@@ -83,7 +84,7 @@ func (s *stream) send(d *document) error {
 		e.Order = append(e.Order, subject.ID)
 		body, err := json.Marshal(subject)
 		if err != nil {
-			return err
+			panic(err) // every figure of a subject can be written
 		}
 		last := had[subject.ID]
 		s.sent[subject.ID] = sent{body, subject.slot}
@@ -91,7 +92,11 @@ func (s *stream) send(d *document) error {
 			e.Changed = append(e.Changed, s.page.withHistory(subject, last.slot))
 		}
 	}
-	data, err := json.Marshal(e)
+	return e
+}
+
+func (s *stream) send(d *document) error {
+	data, err := json.Marshal(s.event(d))
 	if err != nil {
 		return err
 	}

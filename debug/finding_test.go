@@ -121,12 +121,21 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				{warn, "leaking", "1 body nobody closed; each held its place until the deadline", ""},
 			},
 		},
+		"a pool that warms": {
+			func(u *Upstream, w *window) {
+				u.Idle, u.Active, w.attempts, w.dials = 20, 4, 30, map[string]uint64{"2xx": 24}
+			},
+			findings{{fine, "ok", "needs 6 of 24 places", ""}},
+		},
 		"observe mode": {
 			func(u *Upstream, w *window) { u.Observing, w.observed = true, map[string]uint64{"wait": 12} },
 			findings{{note, "observe mode", "would have refused 12 of 1000 calls in the last minute", "12 wait"}},
 		},
 		"draining": {
-			func(u *Upstream, _ *window) { u.Draining, u.Required = true, 100 },
+			func(u *Upstream, w *window) {
+				u.Draining, u.Required = true, 100
+				w.refused, w.outcomes["closed"] = map[string]uint64{"closed": 50}, 50
+			},
 			findings{{note, "draining", "takes no more; 5 in flight", ""}},
 		},
 	} {
@@ -159,7 +168,7 @@ func TestADoorSaysThatItIsShut(t *testing.T) {
 	w := window{seconds: 10, outcomes: map[string]uint64{"2xx": 80, "busy": 20, "timeout": 5}}
 	want := findings{
 		{bad, "queueing", "needs 90 places, has 64", "nobody waits just now"},
-		{bad, "busy", "20 of 105 calls refused in the last 10 s", "20 busy"},
+		{bad, "busy", "20 of 105 calls refused in the last 10 s", ""},
 		{warn, "slow", "5 of 105 requests ran out of time in the last 10 s", ""},
 	}
 	if got := judgeDoor(d, w); !slices.Equal(got, want) {

@@ -72,7 +72,6 @@ var (
 		"5xx", "connect", "tls", "dns", "reset", "body", "protocol",
 		"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", // of gRPC
 	}
-	refusals = []string{"busy", "closed"}
 	saidBusy = []string{"RESOURCE_EXHAUSTED", "proxy_busy"} // by the other side
 )
 
@@ -80,10 +79,11 @@ func (w window) calls() uint64    { return sum(w.outcomes) }
 func (w window) timeouts() uint64 { return w.outcomes["timeout"] }
 func (w window) failed() uint64   { return sum(only(w.outcomes, failures)) }
 
-// turnedAway counts the refused; the gate's own counters and the outcomes tell of
-// the same calls, and a source may have only one of them.
+// turnedAway counts the refused, but for those that a shutdown refused. The gate's
+// own counters and the outcomes tell of the same calls, and a source may have only
+// one of them.
 func (w window) turnedAway() uint64 {
-	return max(sum(w.refused), sum(only(w.outcomes, refusals)))
+	return max(sum(w.refused)-w.refused["closed"], w.outcomes["busy"])
 }
 
 // came is all that wanted a place.
