@@ -152,6 +152,16 @@ func TestShareRefusesReplicasWithoutAPlace(t *testing.T) {
 	}
 }
 
+func TestConnectionsAreSharedByStreams(t *testing.T) {
+	shared := oracle[map[string]int](t, "formulas.json", "http2")
+	for name, inFlight := range map[string]int{"L144_100streams": 144, "L24_100": 24, "L288_100": 288} {
+		p, err := Plan{InFlight: inFlight, Streams: 100}.Resolve()
+		if want := shared[name]; err != nil || p.Connections != want {
+			t.Errorf("Connections for %d in flight on 100 streams each = %d, %v, want %d", inFlight, p.Connections, err, want)
+		}
+	}
+}
+
 func TestPlanWritesTimesWithTheirUnit(t *testing.T) {
 	p := Plan{InFlight: 24, Queue: NoQueue, Wait: 80 * time.Millisecond, Deadline: 5 * time.Second, Attempts: NoRetry}
 	want := `{"inFlight":24,"queue":-1,"attempts":-1,"wait":"80ms","deadline":"5s"}`
