@@ -85,9 +85,10 @@ func (d *Door) Resize(plan capacity.Plan) error {
 	return nil
 }
 
-// Observe switches the door to observe mode or back: in it every decision is
-// made and counted (offtake_server_refused_total, observed="true"), and none is
-// applied, but that a draining or closed door lets nobody in.
+// Observe switches the door to observe mode or back: in it nobody waits or is
+// refused, but that a draining or closed door lets nobody in. Those who would have
+// found the queue full are counted (offtake_server_refused_total, observed="true");
+// who would have waited too long can't be known, since nobody does.
 func (d *Door) Observe(on bool) { d.gate.Observe(on) }
 
 // Shutdown refuses new requests with 503 and waits until those that run or wait

@@ -29,8 +29,8 @@ type Options struct {
 	//	}()
 	Early time.Duration
 
-	// Observe starts the door in observe mode: every decision is made and counted,
-	// and none is applied. See [Door.Observe].
+	// Observe starts the door in observe mode: refusals are counted and not applied.
+	// See [Door.Observe].
 	Observe bool
 
 	// Registerer takes the metrics. The default is prometheus.DefaultRegisterer.

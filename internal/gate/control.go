@@ -15,8 +15,10 @@ func (g *Gate) Resize(l Limits) {
 	g.grantLocked()
 }
 
-// Observe switches observe mode: every decision is made and counted, and none
-// is applied.
+// Observe switches observe mode: nobody waits or is refused, and who would have
+// found the queue full is counted. Who would have waited too long is not known,
+// since nobody does; but a queue that is sized from the wait, as by
+// capacity.Demand, is full about when the wait is.
 func (g *Gate) Observe(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
