@@ -144,6 +144,17 @@ func TestChangedConfigurationIsSeen(t *testing.T) {
 	}
 }
 
+func TestBadConfigurationIsAFailure(t *testing.T) {
+	module(t, "p/p.go", bad, driver.ConfigName, "profile = lax\ndisable = OT9\n")
+	code, out, errs := run("./...")
+	if code != 2 || out != "" || !strings.Contains(errs, driver.ConfigName+":1:10: ") || !strings.Contains(errs, driver.ConfigName+":2:10: ") {
+		t.Errorf("offtakevet with two mistakes in its file = %d, prints %q and %q, want 2 and both places", code, out, errs)
+	}
+	if out := vetTool(t, "./..."); !strings.Contains(out, driver.ConfigName+":2:10: ") {
+		t.Errorf("go vet with two mistakes in the file prints %q, want both places", out)
+	}
+}
+
 func TestSeesCgoAndTaggedFiles(t *testing.T) {
 	module(t, "p/p.go", "package p\n\n// int one(void) { return 1; }\nimport \"C\"\n\nimport \"net\"\n\nfunc Dial(a string) { net.Dial(\"tcp\", a); C.one() }\n",
 		"p/tagged.go", "//go:build special\n\npackage p\n\nimport \"net\"\n\nfunc TCP(a *net.TCPAddr) { net.DialTCP(\"tcp\", nil, a) }\n")

@@ -136,6 +136,10 @@ func (c *command) run() (int, error) {
 	case c.fix:
 		return c.applyFixes()
 	}
+	// Once, here, rather than once for every package.
+	if _, err := fileOptions("."); err != nil {
+		return failure, err
+	}
 	findings, err := c.vet()
 	if err != nil {
 		return failure, err

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/offtake-go/offtake/tools/vet"
@@ -33,19 +34,7 @@ func Called(args []string) bool {
 // It stands in front of the usual driver to close two holes in the cache of go
 // vet in Go 1.26, see keepFindings and version.
 func Unit(args []string) {
-	opts, err := fileOptions(".")
-	if err == nil {
-		var rewritten string
-		rewritten, err = keepFindings(args, opts)
-		if rewritten != "" {
-			args = append(slices.Clone(args[:len(args)-1]), rewritten)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	analyzer, err := vet.New(opts)
+	analyzer, args, err := prepare(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -54,6 +43,30 @@ func Unit(args []string) {
 	flag.CommandLine = flag.NewFlagSet(os.Args[0], flag.ExitOnError)
 	flag.CommandLine.Var(version{}, "V", "print the version and exit")
 	unitchecker.Main(analyzer)
+}
+
+// prepare returns the analyzer and the arguments for the usual driver. Asked for
+// its flags or version it reads no file: the go command does not pass on what
+// goes wrong there.
+func prepare(args []string) (*analysis.Analyzer, []string, error) {
+	last := len(args) - 1
+	if !strings.HasSuffix(args[last], ".cfg") {
+		analyzer, err := vet.New(nil)
+		return analyzer, args, err
+	}
+	name, foreign, err := keepFindings(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	args = append(slices.Clone(args[:last]), name)
+	opts := &vet.Options{Skip: foreign}
+	if !foreign {
+		if opts, err = fileOptions("."); err != nil {
+			return nil, nil, err
+		}
+	}
+	analyzer, err := vet.New(opts)
+	return analyzer, args, err
 }
 
 // keepFindings makes the tool report on a package even when the go command
@@ -66,45 +79,42 @@ func Unit(args []string) {
 // Packages of other modules have no findings that matter here, and facts of
 // other modules are not used, so for them there is nothing to do at all.
 //
-// It returns the name of the configuration to use instead, or "".
-func keepFindings(args []string, opts *vet.Options) (string, error) {
-	last := args[len(args)-1]
-	if !strings.HasSuffix(last, ".cfg") {
-		return "", nil
-	}
+// It returns the last argument, or the name of the configuration to use in its
+// place, and whether the package is a dependency from another module.
+func keepFindings(args []string) (last string, foreign bool, err error) {
+	last = args[len(args)-1]
 	data, err := os.ReadFile(last)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	// All fields must survive, those of later Go versions too.
 	var cfg map[string]any
 	if err := json.Unmarshal(data, &cfg); err != nil {
-		return "", fmt.Errorf("%s: %w", last, err)
+		return "", false, fmt.Errorf("%s: %w", last, err)
 	}
 	if only, _ := cfg["VetxOnly"].(bool); !only {
-		return "", nil
+		return last, false, nil
 	}
 	module, _ := cfg["ModulePath"].(string)
 	if released, _ := cfg["ModuleVersion"].(string); module == "" || released != "" {
-		opts.Skip = true
-		return "", nil
+		return last, true, nil
 	}
 	// With -fix the driver would change files that nobody asked it to change.
 	if isSet(args, "fix") && !isSet(args, "diff") {
-		return "", nil
+		return last, false, nil
 	}
 	// In-package tests make another package of it, with its own place in the cache:
 	// reporting here too would say everything twice.
 	if dir, _ := cfg["Dir"].(string); hasTests(dir) {
-		return "", nil
+		return last, false, nil
 	}
 	cfg["VetxOnly"] = false
 	data, err = json.Marshal(cfg)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	name := strings.TrimSuffix(last, ".cfg") + ".offtake.cfg"
-	return name, os.WriteFile(name, data, 0o666)
+	return name, false, os.WriteFile(name, data, 0o666)
 }
 
 func hasTests(dir string) bool {
