@@ -152,7 +152,7 @@ func load[T comparable](ctx context.Context, rate float64, d time.Duration, call
 // status, and 0 for no answer.
 func getter(t *testing.T, url string) func(context.Context) int {
 	t.Helper()
-	client := &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	client := &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Second}}
 	t.Cleanup(client.CloseIdleConnections)
 	return func(ctx context.Context) int { return get(ctx, client, url) }
 }

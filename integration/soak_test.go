@@ -84,11 +84,11 @@ type held struct {
 	heap                    uint64
 }
 
-// rest lets what has ended go, and looks. The counts settle within a moment; the
-// least of a few looks is what stays.
+// rest lets what has ended go, and looks: the callers' own idle connections live
+// for a second. The least of the looks is what stays.
 func rest() held {
 	least := held{goroutines: 1 << 30, descriptors: 1 << 30}
-	for range 10 {
+	for range 30 {
 		<-time.After(100 * time.Millisecond)
 		runtime.GC()
 		var m runtime.MemStats
