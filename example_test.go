@@ -3,7 +3,6 @@ package offtake_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -12,25 +11,31 @@ import (
 	"testing"
 	"time"
 
-	"github.com/offtake-go/offtake/admission"
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/httpclient"
-	"github.com/offtake-go/offtake/readiness"
 )
 
-// A service with one upstream: 120 requests a second at peak from 6 replicas, 1.2 s
-// each, and at most 200 connections for all of them.
+// One upstream: 120 requests a second at peak from 6 replicas, 1.2 s each, and at
+// most 200 connections for all of them.
 func Example() {
-	mux := http.NewServeMux()
-	url := upstream()
-	service(context.Background(), mux, url)
+	url, ctx := upstream(), context.Background()
+	// README: from here
+	demand := capacity.Demand{Rate: 120, Latency: 1200 * time.Millisecond, Replicas: 6, Limit: 200, Headroom: 1.3, Deadline: 5 * time.Second}
+	plan, err := demand.Plan() // or an error that says which number would do
+	check(err)
+	fmt.Printf("%d places of %d connections, %d calls may wait %v\n", plan.InFlight, demand.Limit, plan.Queue, plan.Wait)
 
-	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/pay", nil))
-	fmt.Println(answer.Code, answer.Body)
+	processor, err := httpclient.New(url, plan, &httpclient.Options{Name: "card-processor"})
+	check(err)
+	check(processor.Warm(ctx)) // the whole pool stands before the first call
+	resp, err := processor.Post("/authorize", "application/json", nil)
+	check(err) // busy is an *offtake.Error: nothing was sent
+	fmt.Println(resp.Status, processor.Stats().Open, "connections")
+	// README: to here
+	resp.Body.Close()
 	// Output:
 	// 33 places of 200 connections, 7 calls may wait 225ms
-	// 200 authorized
+	// 200 OK 33 connections
 }
 
 // The same service at twice its peak: the answer is no, with the numbers that
@@ -40,37 +45,6 @@ func Example_infeasible() {
 	fmt.Println(err)
 	// Output:
 	// capacity: infeasible: at least 48 (2 × 120/s × 1.2s / 6 replicas) places per replica are needed and at most 33 (limit 200 / 6) are allowed; 1.389 × the peak is the most, or at 2 × the peak any one of: limit >= 288 | mean latency <= 0.833 s | rate <= 166.7/s | refuse >= 30.6 %; with the limit divided in whole places: limit >= 288 | mean latency <= 0.825 s | rate <= 165/s | refuse >= 31.3 %
-}
-
-func service(ctx context.Context, mux *http.ServeMux, url string) {
-	// README: from here
-	demand := capacity.Demand{Rate: 120, Latency: 1200 * time.Millisecond, Replicas: 6, Limit: 200, Headroom: 1.3, Deadline: 5 * time.Second}
-	plan, err := demand.Plan() // or an error that says which number would do
-	check(err)
-	fmt.Printf("%d places of %d connections, %d calls may wait %v\n", plan.InFlight, demand.Limit, plan.Queue, plan.Wait)
-
-	processor, err := httpclient.New(url, plan, &httpclient.Options{Name: "card-processor"})
-	check(err)
-	door, err := admission.New(capacity.Plan{InFlight: 64, Wait: 50 * time.Millisecond}, nil)
-	check(err)
-
-	var ready readiness.Gate
-	ready.Add("card-processor", processor.Warm)
-	go ready.Run(ctx)
-
-	mux.Handle("GET /readyz", &ready)          // opens when the pool is warm, and stays open
-	mux.Handle("GET /livez", readiness.Live()) // outside the door: it must answer under load
-	mux.Handle("/", door.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req, _ := http.NewRequestWithContext(r.Context(), http.MethodPost, "/authorize", nil)
-		resp, err := processor.Do(req)
-		if err != nil {
-			admission.WriteError(w, err) // busy: 429, out of time: 504, a broken upstream: 502
-			return
-		}
-		defer resp.Body.Close()
-		io.Copy(w, resp.Body)
-	})))
-	// README: to here
 }
 
 func check(err error) {
