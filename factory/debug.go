@@ -24,7 +24,9 @@ func (s *Service) newPage() *debug.Page {
 }
 
 func (s *Service) addPlans(snapshot *debug.Snapshot) {
-	contract := s.current()
+	s.mu.Lock()
+	contract := s.contract
+	s.mu.Unlock()
 	for i := range snapshot.Upstreams {
 		u := &snapshot.Upstreams[i]
 		u.Target = contract.Upstreams[u.Name].Target

@@ -7,31 +7,24 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// warm is the readiness check of one upstream. An optional one is given one
-// attempt before the gate opens.
+// warm is the readiness check of one upstream. An optional one is warmed too, but
+// not waited for.
 func (s *Service) warm(name string, c client, optional bool) func(context.Context) error {
 	return func(ctx context.Context) error {
-		after := s.options.OpenDegraded
-		attempt := ctx
-		if left := after - s.sinceStart(); left > 0 { // an attempt that hangs does not put the opening off
-			var cancel context.CancelFunc
-			attempt, cancel = context.WithTimeout(ctx, left)
-			defer cancel()
-		}
-		err := c.Warm(attempt)
+		err := c.Warm(ctx)
 		if err == nil {
-			s.settle(ctx, name, nil)
+			s.settle(name, nil)
 			return nil
 		}
 		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream is not warm yet", slog.String("upstream", name), slog.Any("error", err))
+		after := s.options.OpenDegraded
 		if optional || after > 0 && s.sinceStart() >= after {
-			s.settle(ctx, name, err)
+			s.settle(name, err)
 			return nil
 		}
 		return err
@@ -39,17 +32,13 @@ func (s *Service) warm(name string, c client, optional bool) func(context.Contex
 }
 
 // settle keeps which upstreams the service is open without.
-func (s *Service) settle(ctx context.Context, name string, err error) {
+func (s *Service) settle(name string, err error) {
 	s.mu.Lock()
-	_, was := s.degraded[name]
+	defer s.mu.Unlock()
 	if err == nil {
 		delete(s.degraded, name)
 	} else {
 		s.degraded[name] = err
-	}
-	s.mu.Unlock()
-	if was && err == nil {
-		s.options.Logger.LogAttrs(ctx, slog.LevelInfo, "upstream is warm now", slog.String("upstream", name))
 	}
 }
 
@@ -71,7 +60,7 @@ func (s *Service) Degraded() []string {
 // start warms the upstreams and opens the gate, then the door; then it goes on
 // with those that are degraded. It returns when all is done, or ctx is.
 func (s *Service) start(ctx context.Context) {
-	if !sleep(ctx, rand.N(s.times().Spread+1)) {
+	if !sleep(ctx, rand.N(s.options.Spread+1)) {
 		return
 	}
 	s.mu.Lock()
@@ -92,29 +81,14 @@ func (s *Service) start(ctx context.Context) {
 		if !sleep(ctx, degradedPause/2+rand.N(degradedPause)) {
 			return
 		}
-		s.warmDegraded(ctx, names)
+		for _, name := range names {
+			_ = s.warm(name, s.clients()[name], true)(ctx) // it has logged it
+		}
 	}
 }
 
-const (
-	// degradedPause is between two attempts to warm what the service is open without.
-	degradedPause = 10 * time.Second
-
-	// degradedAttempt bounds each, as the gate bounds those before it opens.
-	degradedAttempt = 30 * time.Second
-)
-
-// warmDegraded tries them all at once: one that hangs does not keep the others
-// from being warm.
-func (s *Service) warmDegraded(ctx context.Context, names []string) {
-	ctx, cancel := context.WithTimeout(ctx, degradedAttempt)
-	defer cancel()
-	var running sync.WaitGroup
-	for _, name := range names {
-		running.Go(func() { _ = s.warm(name, s.clients()[name], true)(ctx) }) // it has logged it
-	}
-	running.Wait()
-}
+// degradedPause is between two tries to warm what the service is open without.
+const degradedPause = 10 * time.Second
 
 // sleep is false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -142,13 +116,8 @@ func (s *Service) announce(ctx context.Context) {
 	if s.door == nil {
 		warn("the file has no door: this service takes in whatever comes")
 	}
-	s.checkGrace(ctx)
-}
-
-// checkGrace warns if the stop takes longer than it may.
-func (s *Service) checkGrace(ctx context.Context) {
-	if o := s.times(); o.Propagation+o.Drain > o.Grace {
-		o.Logger.LogAttrs(ctx, slog.LevelWarn, "the stop does not fit the grace period: what is left after it is killed",
+	if o := s.options; o.Propagation+o.Drain > o.Grace {
+		warn("the stop does not fit the grace period: what is left after it is killed",
 			slog.Duration("propagation", o.Propagation), slog.Duration("drain", o.Drain), slog.Duration("grace", o.Grace),
 			slog.Duration("grace that would do", o.Propagation+o.Drain))
 	}
@@ -177,7 +146,6 @@ func (s *Service) strangers() []string {
 	if err != nil {
 		return nil // whoever scrapes will see it
 	}
-	upstreams := s.current().Upstreams
 	var names []string
 	for _, family := range families {
 		if family.GetName() != "offtake_client_places" {
@@ -185,7 +153,7 @@ func (s *Service) strangers() []string {
 		}
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
-				if _, known := upstreams[label.GetValue()]; label.GetName() == "upstream" && !known {
+				if _, known := s.contract.Upstreams[label.GetValue()]; label.GetName() == "upstream" && !known {
 					names = append(names, label.GetValue())
 				}
 			}
