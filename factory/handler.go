@@ -26,9 +26,16 @@ func (s *Service) Handler(app http.Handler) http.Handler {
 	if s.options.Admin != "" {
 		return app
 	}
-	mux := s.adminMux()
-	mux.Handle("/", app)
-	return mux
+	admin := s.adminMux()
+	// It is tempting to give the mux app as its "/". But it would then redirect
+	// what has "//" or ".." in its path, which is for app to judge.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := admin.Handler(r); pattern != "" {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		app.ServeHTTP(w, r)
+	})
 }
 
 // AdminHandler has the routes for those who run the service: GET /readyz,

@@ -1,0 +1,28 @@
+package factory
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestEveryOtherPathIsTheApplications(t *testing.T) {
+	s, _ := open(t, write(t, two, 8, 4, 2), Options{})
+	s.Door().Open()
+	h := s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "app ", r.URL.Path) }))
+	for request, want := range map[[2]string]string{
+		{"GET", "/readyz"}:           "warming\n",
+		{"GET", "/livez"}:            "live\n",
+		{"POST", "/readyz"}:          "app /readyz",
+		{"GET", "/fetch/https://a"}:  "app /fetch/https://a",
+		{"GET", "/a/../order"}:       "app /a/../order",
+		{"GET", "/debug/offtake/no"}: "app /debug/offtake/no",
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(request[0], request[1], nil))
+		if got := w.Body.String(); got != want {
+			t.Errorf("%s = %d %q, want %q", request, w.Code, got, want)
+		}
+	}
+}
