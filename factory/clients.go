@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/capacity/contract"
@@ -82,12 +83,19 @@ func (s *Service) httpOptions(name string, u contract.Upstream) *httpclient.Opti
 		o.Protocols.SetHTTP2(true)
 		o.Protocols.SetUnencryptedHTTP2(true)
 	}
+	if o.Idle == 0 && u.ServerIdle > 0 {
+		o.Idle = min(longestIdle, u.ServerIdle*4/5)
+	}
 	o.Registerer = s.options.Registerer
 	o.TracerProvider, o.MeterProvider, o.Propagator = s.options.TracerProvider, s.options.MeterProvider, s.options.Propagator
 	return &o
 }
 
-func (s *Service) grpcOptions(name string, _ contract.Upstream) *grpcclient.Options {
+// longestIdle is httpclient's default. An upstream that closes earlier gets four
+// fifths of its own time, or a request would meet its close on the way.
+const longestIdle = 45 * time.Second
+
+func (s *Service) grpcOptions(name string) *grpcclient.Options {
 	o := s.options.GRPC[name]
 	o.Name = name
 	o.Registerer = s.options.Registerer

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
+
+	"github.com/offtake-go/offtake/capacity/contract"
 )
 
 func TestEveryOtherPathIsTheApplications(t *testing.T) {
@@ -23,6 +26,19 @@ func TestEveryOtherPathIsTheApplications(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(request[0], request[1], nil))
 		if got := w.Body.String(); got != want {
 			t.Errorf("%s = %d %q, want %q", request, w.Code, got, want)
+		}
+	}
+}
+
+func TestIdleConnectionsCloseBeforeTheUpstreamClosesThem(t *testing.T) {
+	s, _ := open(t, write(t, two, 8, 4, 2), Options{})
+	for serverIdle, want := range map[time.Duration]time.Duration{
+		0:                0, // the client's own default
+		30 * time.Second: 24 * time.Second,
+		time.Hour:        45 * time.Second,
+	} {
+		if got := s.httpOptions("ledger", contract.Upstream{ServerIdle: serverIdle}).Idle; got != want {
+			t.Errorf("Idle with serverIdle %v = %v, want %v", serverIdle, got, want)
 		}
 	}
 }

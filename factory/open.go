@@ -141,7 +141,7 @@ func (s *Service) buildClient(name string) error {
 	}
 	var c client
 	if u.Protocol == contract.GRPC {
-		s.grpc[name], err = grpcclient.New(u.Target, plan, s.grpcOptions(name, u))
+		s.grpc[name], err = grpcclient.New(u.Target, plan, s.grpcOptions(name))
 		c = s.grpc[name]
 	} else {
 		s.http[name], err = httpclient.New(u.Target, plan, s.httpOptions(name, u))
