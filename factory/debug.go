@@ -24,9 +24,7 @@ func (s *Service) newPage() *debug.Page {
 }
 
 func (s *Service) addPlans(snapshot *debug.Snapshot) {
-	s.mu.Lock()
-	contract := s.contract
-	s.mu.Unlock()
+	contract := s.current()
 	for i := range snapshot.Upstreams {
 		u := &snapshot.Upstreams[i]
 		u.Target = contract.Upstreams[u.Name].Target

@@ -33,12 +33,15 @@ type Service struct {
 	metrics *telemetry.Ready
 	close   func() error
 
-	mu       sync.Mutex
+	reloading sync.Mutex // one Reload at a time; taken before mu
+
+	mu       sync.Mutex // never held while a file is read: a probe takes it
 	contract *contract.Contract
 	file     []byte           // that it was read from
 	used     map[string]bool  // upstreams that the code has asked for
-	degraded map[string]error // required upstreams that are not warm, though the gate is open
+	degraded map[string]error // upstreams that are not warm, though the gate is open
 	started  time.Time        // of warming
+	served   bool
 }
 
 // Open reads the file at path and builds its clients, gate and door. It does no
@@ -52,7 +55,7 @@ func Open(path string, options *Options) (*Service, error) {
 	}
 	s := &Service{
 		path:     path,
-		options:  o.forContract(c),
+		options:  o,
 		contract: c,
 		file:     file,
 		http:     map[string]*httpclient.Client{},
@@ -79,7 +82,17 @@ func load(path, environment string) (*contract.Contract, []byte, error) {
 	return c, file, err
 }
 
-// forContract fills in the defaults that the file decides.
+// times are the options with the defaults that the file decides. They follow the
+// file: after a Reload that allows longer calls, a stop waits longer for them.
+func (s *Service) times() Options { return s.options.forContract(s.current()) }
+
+// current is the contract that is in force.
+func (s *Service) current() *contract.Contract {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.contract
+}
+
 func (o Options) forContract(c *contract.Contract) Options {
 	if o.Propagation == 0 {
 		o.Propagation = defaultPropagation
@@ -97,7 +110,12 @@ func (o Options) forContract(c *contract.Contract) Options {
 			}
 		}
 		if c.Door != nil {
-			o.Drain = max(o.Drain, c.Door.Deadline)
+			if plan, err := c.Door.Plan(); err == nil {
+				o.Drain = max(o.Drain, plan.Deadline)
+			}
+		}
+		if o.Drain == 0 { // a file with neither
+			o.Drain = defaultDrain
 		}
 	}
 	return o

@@ -27,7 +27,8 @@ type Options struct {
 
 	// Admin, if set, is a second address for probes, metrics and the debug page, so
 	// that they do not even queue for a connection with the traffic. By default
-	// they are on Address, around the door.
+	// they are on Address, around the door, for whoever can reach that: they name
+	// hosts and sizes, so set Admin where Address is public.
 	Admin string
 
 	// HTTP and GRPC are further options for the clients of single upstreams, by
@@ -60,7 +61,7 @@ type Options struct {
 	Propagation time.Duration
 
 	// Drain is how long running requests may take to finish after that. The default
-	// is the longest deadline of the file's plans.
+	// is the longest deadline of the file's plans, the door's among them.
 	Drain time.Duration
 
 	// Grace is Kubernetes' terminationGracePeriodSeconds. The default is its own,
@@ -72,7 +73,9 @@ type Options struct {
 	Watch time.Duration
 
 	// Control adds POST /debug/offtake/control, which switches observe mode and
-	// reloads the file. The default is off: nothing that is served changes anything.
+	// reloads the file. It asks for the header Offtake-Control, which a page of
+	// another site can't send, and not for who one is: with it, keep Admin to those who
+	// may. The default is off: nothing that is served changes anything.
 	Control bool
 
 	// Logger takes what an operator must know. The default is slog.Default().
@@ -92,6 +95,7 @@ const (
 	defaultAddress     = ":8080"
 	defaultEarly       = 2 * time.Second
 	defaultPropagation = 5 * time.Second
+	defaultDrain       = 10 * time.Second // a plan's default deadline
 	defaultGrace       = 30 * time.Second
 
 	spreadForEach = 10 * time.Millisecond
@@ -131,7 +135,7 @@ func (o *Options) resolve() (Options, error) {
 		{"Spread", r.Spread, longestSpread},
 		{"OpenDegraded", r.OpenDegraded, time.Minute},
 		{"Propagation", r.Propagation, defaultPropagation},
-		{"Drain", r.Drain, 10 * time.Second},
+		{"Drain", r.Drain, defaultDrain},
 		{"Grace", r.Grace, defaultGrace},
 		{"Watch", r.Watch, 10 * time.Second},
 	} {

@@ -1,11 +1,16 @@
 package factory
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/httpclient"
 )
 
 const two = `
@@ -45,6 +50,7 @@ func TestABadFileChangesNothingAndSaysWhy(t *testing.T) {
 		"another target":     {strings.Replace(two, "127.0.0.1:2", "127.0.0.1:3", 1), "restart"},
 		"an upstream more":   {two + `  fraud: {target: "http://127.0.0.1:4", inFlight: 1}` + "\n", "fraud is new"},
 		"an upstream less":   {strings.Split(two, "  ledger")[0] + "# %d\n", "ledger is gone"},
+		"another name":       {strings.Replace(two, "service: checkout", "service: cart", 1), "another name"},
 		"no door":            {strings.Replace(two, "door:", "# door:", 1), "door"},
 		"an absurd deadline": {strings.Replace(two, "inFlight: %d}\n  ledger", "deadline: 60000s, inFlight: %d}\n  ledger", 1), "eadline"},
 	} {
@@ -58,6 +64,74 @@ func TestABadFileChangesNothingAndSaysWhy(t *testing.T) {
 				t.Errorf("places of door, processor, ledger = %v, want %v as before", got, want)
 			}
 		})
+	}
+}
+
+// A sound plan may still not fit the options of one client, which says so when
+// others have theirs already.
+func TestWhereOneRefusesItsPlanAllKeepTheirs(t *testing.T) {
+	path := write(t, two, 8, 4, 2)
+	s, _ := open(t, path, Options{HTTP: map[string]httpclient.Options{"processor": {Connect: 3 * time.Second}}})
+	rewrite(t, path, strings.Replace(two, "inFlight: %d}\n  ledger", "attempt: 2s, inFlight: %d}\n  ledger", 1), 16, 5, 3)
+	err := s.Reload()
+	for _, part := range []string{"nothing was changed", "processor", "Options.Connect"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("Reload() = %v, want it to contain %q", err, part)
+		}
+	}
+	if got, want := places(t, s), [3]int{8, 4, 2}; got != want {
+		t.Errorf("places of door, processor, ledger = %v, want %v as before", got, want)
+	}
+}
+
+func TestReloadsUnderTrafficLeaveOneFileInForce(t *testing.T) {
+	path := write(t, two, 8, 4, 2)
+	s, _ := open(t, path, Options{Propagation: time.Millisecond, Watch: time.Millisecond})
+	s.Door().Open()
+	url, _ := running(t, s, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	var load sync.WaitGroup
+	for i := range 3 {
+		load.Go(func() {
+			for n := range 20 {
+				next := fmt.Sprintf("%s.%d", path, i)
+				places := 1 + (i+n)%4
+				rewrite(t, next, two, 8*places, 4*places, 2*places)
+				if err := os.Rename(next, path); err != nil {
+					t.Error(err)
+				}
+				if err := s.Reload(); err != nil {
+					t.Errorf("Reload() = %v, want nil", err)
+				}
+				if got, _ := status(t, url+"/"); got != http.StatusOK {
+					t.Errorf("a request during a reload = %d, want 200", got)
+				}
+			}
+		})
+	}
+	load.Wait()
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := places(t, s); got[0] != 4*got[2] || got[1] != 2*got[2] {
+		t.Errorf("places of door, processor, ledger = %v, want those of one file", got)
+	}
+}
+
+func TestTheStopFollowsTheFile(t *testing.T) {
+	path := write(t, one, "http://127.0.0.1:1")
+	s, out := open(t, path, Options{})
+	if got, want := s.times().Drain, 10*time.Second; got != want {
+		t.Errorf("Drain = %v, want the door's default deadline of %v", got, want)
+	}
+	rewrite(t, path, strings.Replace(one, "wait: 50ms", "wait: 50ms, deadline: 28s", 1), "http://127.0.0.1:1")
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.times().Drain, 28*time.Second; got != want {
+		t.Errorf("Drain after Reload = %v, want %v", got, want)
+	}
+	if !strings.Contains(out.String(), "does not fit the grace period") {
+		t.Errorf("the log does not say that 5s and 28s are over 30s:\n%s", out)
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, app http.Handler) e
 
 // stop ends serving in the order that loses nothing.
 func (s *Service) stop(ctx context.Context, servers []*server) error {
-	o := s.options
+	o := s.times()
 	o.Logger.LogAttrs(ctx, slog.LevelInfo, "draining", slog.Duration("propagation", o.Propagation), slog.Duration("drain", o.Drain))
 	s.ready.Drain()
 	sleep(ctx, o.Propagation)

@@ -60,7 +60,7 @@ func (s *Service) Degraded() []string {
 // start warms the upstreams and opens the gate, then the door; then it goes on
 // with those that are degraded. It returns when all is done, or ctx is.
 func (s *Service) start(ctx context.Context) {
-	if !sleep(ctx, rand.N(s.options.Spread+1)) {
+	if !sleep(ctx, rand.N(s.times().Spread+1)) {
 		return
 	}
 	s.mu.Lock()
@@ -116,8 +116,13 @@ func (s *Service) announce(ctx context.Context) {
 	if s.door == nil {
 		warn("the file has no door: this service takes in whatever comes")
 	}
-	if o := s.options; o.Propagation+o.Drain > o.Grace {
-		warn("the stop does not fit the grace period: what is left after it is killed",
+	s.checkGrace(ctx)
+}
+
+// checkGrace warns if the stop takes longer than it may.
+func (s *Service) checkGrace(ctx context.Context) {
+	if o := s.times(); o.Propagation+o.Drain > o.Grace {
+		o.Logger.LogAttrs(ctx, slog.LevelWarn, "the stop does not fit the grace period: what is left after it is killed",
 			slog.Duration("propagation", o.Propagation), slog.Duration("drain", o.Drain), slog.Duration("grace", o.Grace),
 			slog.Duration("grace that would do", o.Propagation+o.Drain))
 	}
@@ -146,6 +151,7 @@ func (s *Service) strangers() []string {
 	if err != nil {
 		return nil // whoever scrapes will see it
 	}
+	upstreams := s.current().Upstreams
 	var names []string
 	for _, family := range families {
 		if family.GetName() != "offtake_client_places" {
@@ -153,7 +159,7 @@ func (s *Service) strangers() []string {
 		}
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
-				if _, known := s.contract.Upstreams[label.GetValue()]; label.GetName() == "upstream" && !known {
+				if _, known := upstreams[label.GetValue()]; label.GetName() == "upstream" && !known {
 					names = append(names, label.GetValue())
 				}
 			}
