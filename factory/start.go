@@ -7,24 +7,31 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// warm is the readiness check of one upstream. An optional one is warmed too, but
-// not waited for.
+// warm is the readiness check of one upstream. An optional one is given one
+// attempt before the gate opens.
 func (s *Service) warm(name string, c client, optional bool) func(context.Context) error {
 	return func(ctx context.Context) error {
-		err := c.Warm(ctx)
+		after := s.options.OpenDegraded
+		attempt := ctx
+		if left := after - s.sinceStart(); left > 0 { // an attempt that hangs does not put the opening off
+			var cancel context.CancelFunc
+			attempt, cancel = context.WithTimeout(ctx, left)
+			defer cancel()
+		}
+		err := c.Warm(attempt)
 		if err == nil {
-			s.settle(name, nil)
+			s.settle(ctx, name, nil)
 			return nil
 		}
 		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream is not warm yet", slog.String("upstream", name), slog.Any("error", err))
-		after := s.options.OpenDegraded
 		if optional || after > 0 && s.sinceStart() >= after {
-			s.settle(name, err)
+			s.settle(ctx, name, err)
 			return nil
 		}
 		return err
@@ -32,13 +39,17 @@ func (s *Service) warm(name string, c client, optional bool) func(context.Contex
 }
 
 // settle keeps which upstreams the service is open without.
-func (s *Service) settle(name string, err error) {
+func (s *Service) settle(ctx context.Context, name string, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	_, was := s.degraded[name]
 	if err == nil {
 		delete(s.degraded, name)
 	} else {
 		s.degraded[name] = err
+	}
+	s.mu.Unlock()
+	if was && err == nil {
+		s.options.Logger.LogAttrs(ctx, slog.LevelInfo, "upstream is warm now", slog.String("upstream", name))
 	}
 }
 
@@ -81,14 +92,29 @@ func (s *Service) start(ctx context.Context) {
 		if !sleep(ctx, degradedPause/2+rand.N(degradedPause)) {
 			return
 		}
-		for _, name := range names {
-			_ = s.warm(name, s.clients()[name], true)(ctx) // it has logged it
-		}
+		s.warmDegraded(ctx, names)
 	}
 }
 
-// degradedPause is between two tries to warm what the service is open without.
-const degradedPause = 10 * time.Second
+const (
+	// degradedPause is between two attempts to warm what the service is open without.
+	degradedPause = 10 * time.Second
+
+	// degradedAttempt bounds each, as the gate bounds those before it opens.
+	degradedAttempt = 30 * time.Second
+)
+
+// warmDegraded tries them all at once: one that hangs does not keep the others
+// from being warm.
+func (s *Service) warmDegraded(ctx context.Context, names []string) {
+	ctx, cancel := context.WithTimeout(ctx, degradedAttempt)
+	defer cancel()
+	var running sync.WaitGroup
+	for _, name := range names {
+		running.Go(func() { _ = s.warm(name, s.clients()[name], true)(ctx) }) // it has logged it
+	}
+	running.Wait()
+}
 
 // sleep is false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
