@@ -11,6 +11,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/offtake-go/offtake"
+	"github.com/offtake-go/offtake/readiness"
 )
 
 // Run listens on Options.Address and serves app until a signal comes or ctx ends;
@@ -29,8 +32,13 @@ func (s *Service) Run(ctx context.Context, app http.Handler) error {
 	return s.Serve(ctx, l, app)
 }
 
-// Serve is Run on a listener and without signals: it stops when ctx ends.
+// Serve is Run on a listener and without signals: it stops when ctx ends. A
+// Service serves once; it closes l in any case.
 func (s *Service) Serve(ctx context.Context, l net.Listener, app http.Handler) error {
+	if err := s.begin(); err != nil {
+		l.Close()
+		return err
+	}
 	defer s.Close()
 	servers := []*server{newServer(l, s.Handler(app))}
 	if s.options.Admin != "" {
@@ -68,6 +76,21 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, app http.Handler) e
 	cancel()
 	running.Wait()
 	return errors.Join(err, s.Close())
+}
+
+// begin fails for a service that has served or is closed: it has no clients to
+// serve with.
+func (s *Service) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.served:
+		return errors.New("factory: Serve was called before; open another Service")
+	case s.ready.State() == readiness.Draining:
+		return fmt.Errorf("factory: Serve: %w", offtake.ErrClosed)
+	}
+	s.served = true
+	return nil
 }
 
 // stop ends serving in the order that loses nothing.

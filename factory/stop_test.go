@@ -5,10 +5,18 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake"
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/fleet"
 )
 
 func TestAStopUnderLoadLosesNothing(t *testing.T) {
@@ -94,4 +102,67 @@ func TestABrokenListenerEndsTheService(t *testing.T) {
 	if err := s.Serve(t.Context(), broken{}, http.NotFoundHandler()); !errors.Is(err, errBroken) {
 		t.Errorf("Serve(broken) = %v, want %v", err, errBroken)
 	}
+}
+
+func TestAServiceServesOnce(t *testing.T) {
+	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
+	url, stop := running(t, s, http.NotFoundHandler())
+	eventually(t, "ready", func() bool { got, _ := status(t, url+"/readyz"); return got == http.StatusOK })
+	if err := s.Serve(t.Context(), broken{}, http.NotFoundHandler()); err == nil || errors.Is(err, errBroken) {
+		t.Errorf("Serve() while it serves = %v, want an error that says so", err)
+	}
+	if got, _ := status(t, url+"/readyz"); got != http.StatusOK {
+		t.Errorf("GET /readyz after a second Serve = %d, want 200", got)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("the first Serve() = %v, want nil", err)
+	}
+	closed, _ := open(t, write(t, one, "http://127.0.0.1:1"), Options{})
+	closed.Close()
+	if err := closed.Serve(t.Context(), broken{}, http.NotFoundHandler()); !errors.Is(err, offtake.ErrClosed) {
+		t.Errorf("Serve() of a closed service = %v, want %v", err, offtake.ErrClosed)
+	}
+}
+
+// Whoever never runs a service, or opens one that can't be, has nothing to wait
+// for but Close.
+func TestNoGoroutineIsLeft(t *testing.T) {
+	source, err := fleet.NewStatic(capacity.Plan{InFlight: 30}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Options{
+		Admin: "127.0.0.1:0", Watch: time.Millisecond, OpenDegraded: time.Millisecond, Propagation: time.Millisecond,
+		Spread: time.Millisecond, Fleet: map[string]fleet.Source{"processor": source},
+	}
+	ready, _ := open(t, write(t, one, upstream(t).URL), all)
+	_, stop := running(t, ready, http.NotFoundHandler())
+	<-ready.Ready().Opened()
+	if err := stop(); err != nil {
+		t.Errorf("Serve() = %v, want nil", err)
+	}
+	degraded, _ := open(t, write(t, one, "http://127.0.0.1:1"), all)
+	_, stop = running(t, degraded, http.NotFoundHandler())
+	<-degraded.Ready().Opened()
+	if err := stop(); err != nil {
+		t.Errorf("Serve() of a degraded service = %v, want nil", err)
+	}
+	cold, _ := open(t, write(t, one, "http://"+silent(t)), Options{Propagation: time.Millisecond})
+	_, stop = running(t, cold, http.NotFoundHandler())
+	if err := stop(); err != nil {
+		t.Errorf("Serve() of a service that never was warm = %v, want nil", err)
+	}
+	never, _ := open(t, write(t, one, "http://127.0.0.1:1"), all)
+	never.Close()
+	if _, err := Open(write(t, one, "no url"), &Options{Registerer: prometheus.NewRegistry()}); err == nil {
+		t.Error("Open(no url) = nil, want an error")
+	}
+
+	var stacks string
+	eventually(t, "without goroutines", func() bool {
+		buffer := make([]byte, 1<<20)
+		stacks = string(buffer[:runtime.Stack(buffer, true)])
+		own, others, _ := strings.Cut(stacks, "\n\n")
+		return strings.Contains(own, t.Name()) && !strings.Contains(others, "offtake-go/offtake/")
+	})
 }
