@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -62,5 +63,31 @@ func TestConnectionsOpenedTogetherAgeApart(t *testing.T) {
 	}
 	if earliest < 90*time.Second || latest > 111*time.Second || latest-earliest < 10*time.Second {
 		t.Errorf("ages from %v to %v, want them spread over 90s to 110s", earliest, latest)
+	}
+}
+
+func TestConnectionsAgeBehindAWrapperThatCopiesRequests(t *testing.T) {
+	server := httptest.NewServer(slow(time.Millisecond))
+	defer server.Close()
+	c := newClient(t, server.URL, capacity.Plan{InFlight: 2}, &Options{MaxAge: 5 * time.Millisecond, Wrap: func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			req = req.Clone(req.Context())
+			req.Header.Set("Authorization", "Bearer token")
+			return next.RoundTrip(req)
+		})
+	}})
+	for i := range 40 {
+		var body io.Reader
+		if i%2 == 1 {
+			body = strings.NewReader("body")
+		}
+		resp, err := c.Post("/", "text/plain", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(t, resp)
+	}
+	if got := count(t, c, "dials_total", ""); got < 3 {
+		t.Errorf("dials in 40 ms and more = %v, want old connections replaced", got)
 	}
 }

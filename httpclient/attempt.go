@@ -25,7 +25,7 @@ type attempt struct {
 	context.Context // a child of the call's; embedded, so that the standard library knows its own
 	cancel          context.CancelCauseFunc
 	call            *call
-	request         *http.Request // ours
+	request         *http.Request // ours; with Options.Wrap, as it comes out of the wrapper
 	ownsHeader      bool
 
 	trace httptrace.ClientTrace
@@ -115,8 +115,10 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 // in vain: a histogram of waits that ended well would show the least when
 // upstreams are at their worst.
 func (a *attempt) fail(err error) {
-	wait := a.call.now() - a.connected
-	if a.connections == 0 {
+	a.mu.Lock()
+	wait, waiting := a.call.now()-a.connected, a.connections == 0
+	a.mu.Unlock()
+	if waiting {
 		a.call.core.telemetry.ConnectWait(wait)
 	} else {
 		a.call.core.telemetry.Headers(wait)
@@ -148,12 +150,13 @@ func (a *attempt) receive(resp *http.Response) error {
 			a.timer.reset(due - now)
 		}
 	}
+	wait, on := now-a.connected, a.conn
 	a.mu.Unlock()
-	l.core.telemetry.Headers(now - a.connected)
+	l.core.telemetry.Headers(wait)
 	resp.Request = l.request
 	if bodiless {
-		if c := a.conn; c != nil && resp.StatusCode == http.StatusSwitchingProtocols {
-			c.upgrade()
+		if on != nil && resp.StatusCode == http.StatusSwitchingProtocols {
+			on.upgrade()
 		}
 		a.finish()
 		return nil

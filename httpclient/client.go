@@ -77,7 +77,7 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 		c.engine = c.streams
 	}
 	if o.Wrap != nil {
-		c.engine = o.Wrap(c.engine)
+		c.engine = o.Wrap(sent{c.engine})
 	}
 	c.gate.Resize(c.limitsOf(plan))
 	c.observe(o.Observe)

@@ -184,7 +184,9 @@ func TestAHostWaitsForAConnectionThatAnotherHasInUse(t *testing.T) {
 	plan := capacity.Plan{InFlight: 2, Connections: 2, Attempts: capacity.NoRetry}
 	dialed(t, plan, o, slow(100*time.Millisecond), func(l *pipenet.Listener) dialFunc { return l.Dial }, func(t *testing.T, c *Client) {
 		together(t, c, 2) // two idle ones
-		go together(t, c, 1)
+		var other sync.WaitGroup
+		defer other.Wait()
+		other.Go(func() { together(t, c, 1) })
 		synctest.Wait()
 		start := time.Now()
 		resp, err := c.Get("http://eu.upstream.example/")

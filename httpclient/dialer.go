@@ -39,7 +39,7 @@ type dialer struct {
 	stash   stash
 
 	looking, shaking atomic.Int32 // dials that look a name up, or do TLS
-	wanting          atomic.Int32 // dials that wait for a slot
+	wanting          atomic.Int32 // dials that wait for a slot; see wants
 	upgraded         atomic.Int64 // connections that speak something else now
 
 	// retiring says that some connection is too old, and that requests with a body
@@ -47,9 +47,10 @@ type dialer struct {
 	retiring atomic.Bool
 
 	mu          sync.Mutex
-	established int       // connections open, upgraded ones included
-	failed      time.Time // when a dial last failed,
-	failure     error     // and how
+	established int            // connections open, upgraded ones included
+	failed      time.Time      // when a dial last failed,
+	failure     error          // and how
+	wants       map[string]int // dials that wait for a slot, by address
 }
 
 // dialsAtOnce is how many dials are under way at the most: a crowd of handshakes
@@ -62,7 +63,7 @@ const dialsAtOnce = 8
 const warmPace = 100
 
 func newDialer(c *core) *dialer {
-	d := &dialer{core: c, pace: rate.NewLimiter(warmPace, dialsAtOnce)}
+	d := &dialer{core: c, wants: make(map[string]int), pace: rate.NewLimiter(warmPace, dialsAtOnce)}
 	d.tls, d.tls2 = tlsConfigs(c.options)
 	d.life, d.end = context.WithCancel(context.Background())
 	d.connect, d.lookup = d.connectTCP, net.DefaultResolver.LookupNetIP

@@ -91,7 +91,9 @@ func TestHostsShareTheConnectionsOfHTTP2(t *testing.T) {
 	plan := capacity.Plan{InFlight: 4, Streams: 4, Attempts: capacity.NoRetry}
 	shared2(t, plan, o, slow(100*time.Millisecond), func(l *pipenet.Listener) dialFunc { return l.Dial }, func(t *testing.T, c *Client) {
 		together(t, c, 1)
-		go together(t, c, 1) // in use, until 100 ms from here
+		var other sync.WaitGroup
+		defer other.Wait()
+		other.Go(func() { together(t, c, 1) }) // in use, until 100 ms from here
 		synctest.Wait()
 		start := time.Now()
 		resp, err := c.Get("http://eu.upstream.example/")

@@ -16,8 +16,8 @@ func (d *dialer) awaitSlot(ctx context.Context, address string) (net.Conn, error
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		a.whenServed(cancel)
 	}
-	d.wanting.Add(1)
-	defer d.wanting.Add(-1)
+	d.want(address, 1)
+	defer d.want(address, -1)
 	w := &wish{address: address, granted: cancel}
 	d.stash.await(w)
 	d.stash.dropOthers(address)
@@ -31,6 +31,28 @@ func (d *dialer) awaitSlot(ctx context.Context, address string) (net.Conn, error
 		return ready, nil
 	}
 	return nil, err
+}
+
+func (d *dialer) want(address string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wanting.Add(int32(n))
+	d.wants[address] += n // of a handful of hosts, or a proxy
+}
+
+// wantedElsewhere says whether a dial to another address waits for a slot.
+func (d *dialer) wantedElsewhere(address string) bool {
+	if d.wanting.Load() == 0 {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for other, n := range d.wants {
+		if n > 0 && other != address {
+			return true
+		}
+	}
+	return false
 }
 
 // attemptKey finds the attempt that a dial was started for.

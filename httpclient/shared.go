@@ -112,7 +112,7 @@ func (c *shared) changed() {
 	case c.InFlight() > 0:
 	case c.retired.Load():
 		c.Close()
-	case c.host.streams.core.dialer.wanting.Load() > 0 && c.taking.TryLock(): // another host needs the slot, and nobody here does
+	case c.raw.dialer.wantedElsewhere(c.raw.address) && c.taking.TryLock(): // and nobody here needs it
 		c.retireLocked()
 		c.taking.Unlock()
 	}

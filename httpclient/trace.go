@@ -60,48 +60,31 @@ func (a *attempt) watch() {
 	}
 }
 
-// gotConn runs on the caller's goroutine, each time the transport has a
-// connection for this attempt.
+// gotConn runs each time the transport has a connection for this attempt, on the
+// goroutine that called it: the caller's, or one of a wrapper.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	l := a.call
 	c := ourConn(info.Conn)
-	var waited time.Duration
-	if !info.Reused || !info.WasIdle { // else it was there at once
-		waited = l.now() - a.connected
-	}
+	now := l.now()
 	a.mu.Lock()
 	a.servedLocked()
 	a.connections++
 	a.conn = c
-	a.connected += waited
+	var waited time.Duration
+	if !info.Reused || !info.WasIdle { // else it was there at once
+		waited = now - a.connected
+		a.connected = now
+	}
 	nth := a.connections
 	a.mu.Unlock()
 	l.core.telemetry.ConnectWait(waited)
 	if nth > 1 {
 		a.silentRetry(nth-1, info.Conn, c)
 	}
-	if c != nil && !c.http2 && c.old(l.start.Add(a.connected)) {
+	if c != nil && !c.http2 && c.old(l.start.Add(now)) {
 		a.retire()
 	}
 	if a.users != nil && a.users.GotConn != nil {
 		a.users.GotConn(info)
-	}
-}
-
-// retire has the connection closed after this request, which owns it. It is
-// tempting to have a timer close old connections; but one may have been handed
-// out an instant before, and what is sent on it is then lost.
-//
-// The transport sends a request with a body as a copy of ours, so that only its
-// header is seen, and that only if it is not the caller's.
-func (a *attempt) retire() {
-	switch {
-	case !hasBody(a.request):
-		a.request.Close = true
-	case a.ownsHeader:
-		a.request.Header.Set("Connection", "close")
-		a.call.core.dialer.retiring.Store(false)
-	default:
-		a.call.core.dialer.retiring.Store(true) // the next one will have its own
 	}
 }

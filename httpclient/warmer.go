@@ -22,6 +22,7 @@ type warmer struct {
 	mu        sync.Mutex
 	stopped   bool
 	timer     *time.Timer
+	looking   bool
 	looked    time.Time // last
 	failures  int       // in a row
 	notBefore time.Time // after a failure
@@ -82,12 +83,12 @@ func (w *warmer) periodLocked() time.Duration {
 // look replaces connections that are gone. It runs on the timer's goroutine.
 func (w *warmer) look() {
 	w.mu.Lock()
-	if w.stopped {
+	if w.stopped || w.looking {
 		w.mu.Unlock()
 		return
 	}
 	w.work.Add(1)
-	w.looked = time.Now()
+	w.looking, w.looked = true, time.Now()
 	w.mu.Unlock()
 	defer w.work.Done()
 
@@ -95,20 +96,21 @@ func (w *warmer) look() {
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.looking = false
 	if !w.stopped {
 		w.timer.Reset(w.periodLocked())
 	}
 }
 
 // lost has the next look follow soon after a connection has closed, but not for
-// each of many, nor at once if the upstream closes all it is given.
+// each of many, and ever later if the upstream closes all it is given.
 func (w *warmer) lost() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer == nil || w.stopped {
 		return
 	}
-	least := w.looked.Add(w.core.options.Idle / 20)
+	least := w.looked.Add(w.core.options.Idle / 20 * time.Duration(min(10, 1+w.failures)))
 	w.timer.Reset(max(0, time.Until(least), time.Until(w.notBefore)))
 }
 
@@ -116,15 +118,21 @@ func (w *warmer) lost() {
 // traffic.
 func (w *warmer) topUp() error {
 	c := w.core
-	warming := &warming{core: c, want: c.plan.Load().Warm}
+	top := &warming{core: c, want: c.plan.Load().Warm}
+	way := (*warming).dial
 	switch {
 	case c.streams != nil && !c.streams.plain.Load():
-		return warming.share(c.dialer.life)
+		way = (*warming).share
 	case c.options.Base != nil && c.options.Base.Proxy != nil:
 		return nil
+	default:
+		c.dialer.stash.dropOlder(c.options.Idle / 2) // or it would be gone before the next look
 	}
-	c.dialer.stash.dropOlder(c.options.Idle / 2) // or it would be gone before the next look
-	return warming.dial(c.dialer.life)
+	err := way(top, c.dialer.life)
+	if err == nil && top.got < top.want {
+		err = errFewer
+	}
+	return err
 }
 
 // halt ends the watch. A look under way goes on.
