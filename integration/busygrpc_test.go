@@ -88,14 +88,20 @@ func newGRPCReplica(t *testing.T, name string, busy codes.Code) (address string)
 	}
 	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(relabel, guard.Unary))
 	srv.RegisterService(&workService, nil)
+	return serveGRPC(t, srv)
+}
+
+// serveGRPC serves until the test ends.
+func serveGRPC(t *testing.T, server *grpc.Server) (address string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(l) }()
+	go func() { done <- server.Serve(l) }()
 	t.Cleanup(func() {
-		srv.Stop()
+		server.Stop()
 		<-done
 	})
 	return l.Addr().String()

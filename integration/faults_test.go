@@ -55,7 +55,7 @@ func TestWhatCanNotBeConnectedHasItsOutcome(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	for _, c := range []struct{ name, url, outcome string }{
-		{"nobody listens", "http://" + address(t), "connect"},
+		{"nobody listens", "http://" + freeAddress(t), "connect"},
 		{"no such name", "http://" + strings.Repeat("x", 64) + ".invalid", "dns"}, // too long a label to ask a server for
 		{"no TLS on the other side", strings.Replace(plain.URL, "http:", "https:", 1), "tls"},
 	} {

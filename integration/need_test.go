@@ -81,8 +81,8 @@ func start(t *testing.T, path string, args ...string) {
 	})
 }
 
-// address is a free one on the loopback.
-func address(t *testing.T) string {
+// freeAddress is one on the loopback that nobody listens on.
+func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -76,17 +75,7 @@ func startReceiver(t *testing.T) (r *receiver, address string) {
 	server := grpc.NewServer()
 	traceservice.RegisterTraceServiceServer(server, r)
 	metricservice.RegisterMetricsServiceServer(server, metricReceiver{receiver: r})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	t.Cleanup(func() {
-		server.Stop()
-		<-done
-	})
-	return r, l.Addr().String()
+	return r, serveGRPC(t, server)
 }
 
 // TestSpansAndMetricsArriveOverOTLP has the SDK send to a receiver what a client

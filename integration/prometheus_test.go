@@ -106,7 +106,7 @@ scrape_configs:
   - {job_name: checkout, static_configs: [{targets: [%q]}]}
   - {job_name: mesh, static_configs: [{targets: [%q]}]}
 `, strings.TrimPrefix(service, "http://"), strings.TrimPrefix(mesh, "http://")))
-	listen := address(t)
+	listen := freeAddress(t)
 	args := append([]string{"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + listen}, flags...)
 	start(t, program, args...)
 	p := prometheusServer("http://" + listen)

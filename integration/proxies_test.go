@@ -16,14 +16,22 @@ type proxy func(t *testing.T, replicas []string) string
 // checks have passed, two seconds apart.
 func haproxy(errors int) proxy {
 	return func(t *testing.T, replicas []string) string {
-		program := need(t, "haproxy", "haproxy")
-		listen := address(t)
-		config := filepath.Join(t.TempDir(), "haproxy.cfg")
-		var servers strings.Builder
-		for i, r := range replicas {
-			fmt.Fprintf(&servers, "  server r%d %s\n", i, r)
-		}
-		writeFile(t, config, fmt.Sprintf(`
+		rule := fmt.Sprintf("inter 2s rise 2 observe layer7 error-limit %d on-error mark-down", errors)
+		return listening(t, startHAProxy(t, replicas, "/livez", rule))
+	}
+}
+
+// startHAProxy balances over replicas whose probe succeeds, under a rule.
+func startHAProxy(t *testing.T, replicas []string, probe, rule string) (address string) {
+	t.Helper()
+	program := need(t, "haproxy", "haproxy")
+	listen := freeAddress(t)
+	config := filepath.Join(t.TempDir(), "haproxy.cfg")
+	var servers strings.Builder
+	for i, r := range replicas {
+		fmt.Fprintf(&servers, "  server r%d %s\n", i, r)
+	}
+	writeFile(t, config, fmt.Sprintf(`
 global
   maxconn 2000
 defaults
@@ -36,12 +44,11 @@ frontend callers
   default_backend replicas
 backend replicas
   balance roundrobin
-  option httpchk GET /livez
-  default-server check inter 2s rise 2 observe layer7 error-limit %d on-error mark-down
-%s`, listen, errors, &servers))
-		start(t, program, "-db", "-f", config)
-		return listening(t, listen)
-	}
+  option httpchk GET %s
+  default-server check %s
+%s`, listen, probe, rule, &servers))
+	start(t, program, "-db", "-f", config)
+	return listen
 }
 
 // nginx takes a replica out for ten seconds after five failures within them; what
@@ -49,7 +56,7 @@ backend replicas
 func nginx(failures string) proxy {
 	return func(t *testing.T, replicas []string) string {
 		program := need(t, "nginx", "nginx-light")
-		listen, dir := address(t), t.TempDir()
+		listen, dir := freeAddress(t), t.TempDir()
 		var servers strings.Builder
 		for _, r := range replicas {
 			fmt.Fprintf(&servers, "    server %s max_fails=5 fail_timeout=10s;\n", r)
@@ -89,7 +96,7 @@ http {
 func caddy(failures string) proxy {
 	return func(t *testing.T, replicas []string) string {
 		program := need(t, "caddy", "caddy")
-		listen, dir := address(t), t.TempDir()
+		listen, dir := freeAddress(t), t.TempDir()
 		config := filepath.Join(dir, "Caddyfile")
 		writeFile(t, config, fmt.Sprintf(`
 {

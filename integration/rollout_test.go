@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,34 +47,16 @@ func TestARollingRestartLosesNothingWithTheGate(t *testing.T) {
 func rollingRestart(t *testing.T, gated bool) map[int]int {
 	t.Helper()
 	var replicas []*replica
-	var servers strings.Builder
-	for i := range 3 {
-		r := startReplica(t, address(t), gated)
+	var addresses []string
+	for range 3 {
+		r := startReplica(t, freeAddress(t), gated)
 		replicas = append(replicas, r)
-		fmt.Fprintf(&servers, "  server r%d %s\n", i, r.address)
+		addresses = append(addresses, r.address)
 	}
-	program := need(t, "haproxy", "haproxy")
-	listen := address(t)
-	config := filepath.Join(t.TempDir(), "haproxy.cfg")
-	writeFile(t, config, fmt.Sprintf(`
-defaults
-  mode http
-  timeout connect 1s
-  timeout client 10s
-  timeout server 10s
-frontend callers
-  bind %s
-  default_backend replicas
-backend replicas
-  balance roundrobin
-  option httpchk GET /readyz
-  default-server check inter 200ms rise 1 fall 1
-%s`, listen, &servers))
 	for _, r := range replicas {
 		<-r.warm
 	}
-	start(t, program, "-db", "-f", config)
-	url := "http://" + listen + "/order"
+	url := "http://" + startHAProxy(t, addresses, "/readyz", "inter 200ms rise 1 fall 1") + "/order"
 	eventually(t, 20*time.Second, "all replicas serve", func() (any, bool) {
 		status := get(t.Context(), http.DefaultClient, url)
 		return status, status == http.StatusOK
