@@ -24,29 +24,45 @@ import (
 )
 
 func main() {
-	path := flag.String("contract", "examples/service/offtake.yaml", "the `file` that states the upstreams")
-	address := flag.String("address", "127.0.0.1:8080", "where to listen")
-	upstreams := flag.Bool("upstreams", false, "start the upstreams of the file, too")
-	flag.Parse()
-	options := &factory.Options{Address: *address, GRPC: plaintext}
-	if err := run(context.Background(), *path, *upstreams, options); err != nil {
+	var c config
+	flags := c.flags(flag.ExitOnError)
+	_ = flags.Parse(os.Args[1:]) // it exits
+	if err := run(context.Background(), c); err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
 		os.Exit(1)
 	}
 }
 
+// config is what a deployment decides.
+type config struct {
+	contract  string
+	upstreams bool
+	options   factory.Options
+}
+
+func (c *config) flags(onError flag.ErrorHandling) *flag.FlagSet {
+	c.options.GRPC = plaintext
+	flags := flag.NewFlagSet("service", onError)
+	flags.StringVar(&c.contract, "contract", "examples/service/offtake.yaml", "the `file` that states the upstreams")
+	flags.StringVar(&c.options.Address, "address", "127.0.0.1:8080", "where to listen")
+	flags.StringVar(&c.options.Admin, "admin", "", "where to answer probes; by default at -address")
+	flags.DurationVar(&c.options.Grace, "grace", 0, "how long a stop may take; 0 is 30s")
+	flags.BoolVar(&c.upstreams, "upstreams", false, "start the upstreams of the file, too")
+	return flags
+}
+
 // plaintext is for upstreams on this machine; the default is TLS.
 var plaintext = map[string]grpcclient.Options{"fraud-check": {Credentials: insecure.NewCredentials()}}
 
-func run(ctx context.Context, path string, upstreams bool, options *factory.Options) error {
-	if upstreams {
+func run(ctx context.Context, c config) error {
+	if c.upstreams {
 		stop, err := startUpstreams("127.0.0.1:9001", "127.0.0.1:9002", "127.0.0.1:9003")
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
-	service, err := factory.Open(path, options)
+	service, err := factory.Open(c.contract, &c.options)
 	if err != nil {
 		return err
 	}
