@@ -85,15 +85,14 @@ func (w *World) readMesh() {
 
 // seenHosts is what a running proxy counts behind a host, from /clusters or /stats.
 func (w *World) seenHosts(host string) (manifest.HostCount, bool) {
+	matches := func(cluster string) bool { return sameHost(manifest.Host(cluster), host) }
 	for _, o := range manifest.Of[*manifest.Hosts](w.Manifest) {
-		for cluster, count := range o.Value.(*manifest.Hosts).Clusters {
-			if sameHost(manifest.Host(cluster), host) {
-				return *count, true
-			}
+		if count, ok := o.Value.(*manifest.Hosts).Hosts(matches); ok {
+			return count, true
 		}
 	}
 	for _, o := range manifest.Of[*manifest.Stats](w.Manifest) {
-		if count, ok := o.Value.(*manifest.Stats).Hosts(func(cluster string) bool { return sameHost(manifest.Host(cluster), host) }); ok {
+		if count, ok := o.Value.(*manifest.Stats).Hosts(matches); ok {
 			return count, true
 		}
 	}

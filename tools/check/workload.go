@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,8 +230,8 @@ func (w *World) readDoor() {
 	}
 	s.Door, s.Latency, s.Shared = &plan, c.Door.Latency.Seconds(), c.Door.Probes == "shared"
 	rate := 0.0
-	for _, caller := range c.Callers {
-		rate += float64(caller.Rate)
+	for _, name := range slices.Sorted(maps.Keys(c.Callers)) { // a sum of floats depends on its order
+		rate += float64(c.Callers[name].Rate)
 	}
 	if rate > 0 && s.Latency > 0 {
 		s.Util = capacity.Little(rate, s.Latency) / float64(s.Min*plan.InFlight)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,17 +138,23 @@ func scalar(n *yaml.Node, key string) string {
 	return ""
 }
 
-// formOf tells configurations without a kind by their keys.
+// formOf tells configurations without a kind by their keys. The order matters:
+// Istio's mesh configuration has a connectTimeout, as a cluster of Envoy has.
 func formOf(n *yaml.Node) string {
-	for key, form := range map[string]string{
-		"static_resources": "EnvoyBootstrap", "configs": "EnvoyConfigDump", "cluster_statuses": "EnvoyClusters",
-		"virtual_hosts": "EnvoyRoutes", "virtualHosts": "EnvoyRoutes", "connect_timeout": "EnvoyCluster", "connectTimeout": "EnvoyCluster",
-		"methodConfig": "GRPCServiceConfig", "retryThrottling": "GRPCServiceConfig", "loadBalancingConfig": "GRPCServiceConfig",
-		"meshConfig": "MeshConfig", "defaultConfig": "MeshConfig", "defaultTrafficPolicy": "MeshConfig",
-		"outlier_detection": "EnvoyCluster", "outlierDetection": "EnvoyCluster", "circuit_breakers": "EnvoyCluster",
+	for _, f := range []struct {
+		form string
+		keys []string
+	}{
+		{"EnvoyBootstrap", []string{"static_resources"}},
+		{"EnvoyConfigDump", []string{"configs"}},
+		{"EnvoyClusters", []string{"cluster_statuses"}},
+		{"EnvoyRoutes", []string{"virtual_hosts", "virtualHosts"}},
+		{"GRPCServiceConfig", []string{"methodConfig", "retryThrottling", "loadBalancingConfig"}},
+		{"MeshConfig", []string{"meshConfig", "defaultConfig", "defaultTrafficPolicy"}},
+		{"EnvoyCluster", []string{"connect_timeout", "connectTimeout", "outlier_detection", "outlierDetection", "circuit_breakers"}},
 	} {
-		if child(n, key) != nil {
-			return form
+		if slices.ContainsFunc(f.keys, func(key string) bool { return child(n, key) != nil }) {
+			return f.form
 		}
 	}
 	return ""

@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -80,7 +82,8 @@ func decodeConfigDump(tree map[string]any) (any, []string, error) {
 	return e, nil, errors.Join(errs...)
 }
 
-// findRoutes looks for route configurations at any depth.
+// findRoutes looks for route configurations at any depth, in the order of keys, so
+// that the same dump always has the same first one.
 func (e *Envoy) findRoutes(v any) error {
 	switch x := v.(type) {
 	case []any:
@@ -99,8 +102,8 @@ func (e *Envoy) findRoutes(v any) error {
 			e.Routes = append(e.Routes, r)
 			return nil
 		}
-		for _, item := range x {
-			if err := e.findRoutes(item); err != nil {
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			if err := e.findRoutes(x[key]); err != nil {
 				return err
 			}
 		}
@@ -112,6 +115,17 @@ func (e *Envoy) findRoutes(v any) error {
 type Hosts struct {
 	// Clusters are by their names in the proxy.
 	Clusters map[string]*HostCount
+}
+
+// Hosts counts the hosts of the largest cluster that matches: a service has one for
+// each of its ports and subsets, and a subset is only a part of it.
+func (h *Hosts) Hosts(matches func(cluster string) bool) (largest HostCount, ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(h.Clusters)) {
+		if c := *h.Clusters[name]; matches(name) && (!ok || c.Total > largest.Total) {
+			largest, ok = c, true
+		}
+	}
+	return largest, ok
 }
 
 // HostCount counts the hosts of one cluster.

@@ -14,20 +14,22 @@ type Stats struct {
 	Values map[string]float64
 }
 
-// Hosts counts the hosts of the first cluster that matches, in the order of names:
-// what is neither healthy nor ejected is unready.
-func (s *Stats) Hosts(matches func(cluster string) bool) (HostCount, bool) {
+// Hosts counts the hosts of the largest cluster that matches, as those of [Hosts]
+// do: what is neither healthy nor ejected is unready.
+func (s *Stats) Hosts(matches func(cluster string) bool) (largest HostCount, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(s.Values)) {
-		prefix, ok := strings.CutSuffix(name, ".membership_total")
+		prefix, isTotal := strings.CutSuffix(name, ".membership_total")
 		cluster, isCluster := strings.CutPrefix(prefix, "cluster.")
-		if !ok || !isCluster || !matches(cluster) {
+		if !isTotal || !isCluster || !matches(cluster) {
 			continue
 		}
 		c := HostCount{Total: int(s.Values[name]), Ejected: int(s.Values[prefix+".outlier_detection.ejections_active"])}
 		c.Unready = max(0, c.Total-int(s.Values[prefix+".membership_healthy"])-c.Ejected)
-		return c, true
+		if !ok || c.Total > largest.Total {
+			largest, ok = c, true
+		}
 	}
-	return HostCount{}, false
+	return largest, ok
 }
 
 // isAdminText reports whether data is what /clusters or /stats print: lines of
