@@ -12,14 +12,17 @@ help: ## say what the targets do
 
 test: vet ## vet, and run every test of every module with the race detector
 	@for m in $(MODULES); do echo "== $$m" && (cd $$m && go test -race -shuffle=on -timeout 15m ./...) || exit 1; done
+	cd tools/golangci && GOWORK=off go test ./... # without -race, for which all of golangci-lint would be built again
 
-vet: ## gofmt and go vet
+vet: ## gofmt, go vet, and our own analyzers on our own code
 	@unformatted=$$(git ls-files '*.go' | grep -v /testdata/ | xargs gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
+	go build -o bin/offtakevet ./tools/cmd/offtakevet
+	bin/offtakevet -selftest && bin/offtakevet -profile=strict ./... ./tools/...
 
 lint: ## golangci-lint with the list of .golangci.yml; it is built from source the first time
-	go build -o bin/golangci-lint ./tools/golangci/cmd/golangci-lint-offtake
+	cd tools/golangci && GOWORK=off go build -o ../../bin/golangci-lint ./cmd/golangci-lint-offtake
 	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/golangci-lint run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 FUZZTIME ?= 10s
