@@ -21,21 +21,22 @@ import (
 
 func TestAStormOfGoAwaysFailsNoCallAndLosesNoPlace(t *testing.T) {
 	address := loopback(t, &upstream{}, grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 15 * time.Millisecond, MaxConnectionAgeGrace: time.Second}))
-	c := dial(t, address, capacity.Plan{InFlight: 16, Streams: 4, Wait: time.Second, Attempt: 4 * time.Second}, &Options{Methods: idempotent(codes.Unavailable)})
+	const storm = 40 // connections, one after the other
+	dialed := make(chan struct{}, 10*storm)
+	c := dial(t, address, capacity.Plan{InFlight: 16, Streams: 4, Wait: time.Second, Attempt: 4 * time.Second}, &Options{
+		Methods: idempotent(codes.Unavailable),
+		Dial: func(ctx context.Context, address string) (net.Conn, error) {
+			dialed <- struct{}{}
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", address)
+		},
+	})
 	warm(t, c)
-	var group sync.WaitGroup
-	end := time.Now().Add(time.Second)
-	for range 16 {
-		group.Go(func() {
-			for time.Now().Before(end) {
-				if err := ask(context.Background(), c); err != nil {
-					t.Errorf("call = %v, want nil", err)
-					return
-				}
-			}
-		})
+	stop := hammer(c, 16, wantNil(t))
+	for range storm {
+		<-dialed
 	}
-	group.Wait()
+	stop()
 	wantIdle(t, c)
 	c.core.pool.mu.Lock()
 	defer c.core.pool.mu.Unlock()
@@ -71,33 +72,16 @@ func TestLinksThatBreakAreCountedRight(t *testing.T) {
 	var f flapping
 	c := dial(t, address, capacity.Plan{InFlight: 16, Streams: 4, Deadline: 3 * time.Second}, &Options{Dial: f.dial})
 	warm(t, c)
-	var (
-		group sync.WaitGroup
-		calls atomic.Int64
-	)
-	stop := make(chan struct{})
-	for range 16 {
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					ask(context.Background(), c)
-					calls.Add(1)
-				}
-			}
-		})
-	}
-	for range 10 {
+	var calls atomic.Int64
+	stop := hammer(c, 16, func(error) { calls.Add(1) })
+	for range 5 {
 		seen := calls.Load()
 		for calls.Load() < seen+50 {
 			runtime.Gosched()
 		}
 		f.cut()
 	}
-	close(stop)
-	group.Wait()
+	stop()
 	wantIdle(t, c)
 	for _, l := range c.core.readyLinks() {
 		if got := l.streams.Load(); got != 0 {

@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"net"
 	"path/filepath"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,23 +176,7 @@ func TestAPlanMayChangeWhileCallsAreOut(t *testing.T) {
 	address := loopback(t, &upstream{}, grpc.MaxConcurrentStreams(10))
 	c := dial(t, address, capacity.Plan{InFlight: 4, Streams: 1, Queue: 8, Wait: time.Second}, nil)
 	warm(t, c)
-	var group sync.WaitGroup
-	stop := make(chan struct{})
-	for range 8 {
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if err := ask(context.Background(), c); err != nil {
-					t.Errorf("call = %v, want nil", err)
-					return
-				}
-			}
-		})
-	}
+	stop := hammer(c, 8, wantNil(t))
 	for i := range 30 {
 		plan := perServer(1, 1+i%6)
 		plan.Queue = 8 // every worker may wait
@@ -204,8 +187,7 @@ func TestAPlanMayChangeWhileCallsAreOut(t *testing.T) {
 		warm(t, c)
 	}
 	c.Observe(false)
-	close(stop)
-	group.Wait()
+	stop()
 	wantIdle(t, c)
 	if got, want := c.Stats().Open, 6; got != want {
 		t.Errorf("connections = %d, want %d", got, want)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,6 +162,34 @@ func plaintext() credentials.TransportCredentials { return insecure.NewCredentia
 // ask makes one unary call.
 func ask(ctx context.Context, c grpc.ClientConnInterface, options ...grpc.CallOption) error {
 	return c.Invoke(ctx, methodCall, wrapperspb.Bytes([]byte("ping")), new(wrapperspb.BytesValue), options...)
+}
+
+// hammer has workers call, one call after the other, until it is stopped. Done hears
+// of each.
+func hammer(c *Conn, workers int, done func(error)) (stop func()) {
+	var (
+		group sync.WaitGroup
+		over  atomic.Bool
+	)
+	for range workers {
+		group.Go(func() {
+			for !over.Load() {
+				done(ask(context.Background(), c))
+			}
+		})
+	}
+	return func() {
+		over.Store(true)
+		group.Wait()
+	}
+}
+
+func wantNil(t *testing.T) func(error) {
+	return func(err error) {
+		if err != nil {
+			t.Errorf("call = %v, want nil", err)
+		}
+	}
 }
 
 // slow answers after a time, or when its caller has gone.
