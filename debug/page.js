@@ -48,6 +48,13 @@ class Row {
     this.body = el("div", { class: "body" });
     this.details = el("details", { id: subject.id }, this.summary, this.body);
     this.details.addEventListener("toggle", () => this.drawBody());
+    // The Enter on the headline moves the focus here between its keydown and its
+    // keypress: without this, it would go on to close what it has just opened.
+    let began = false;
+    this.summary.addEventListener("keydown", () => { began = true; });
+    this.summary.addEventListener("keypress", (e) => { if (!began) e.preventDefault(); });
+    this.summary.addEventListener("blur", () => { began = false; });
+    this.summary.addEventListener("keyup", () => { began = false; });
     this.item = el("li", {}, this.details);
     this.history = {};
   }
