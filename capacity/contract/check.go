@@ -24,6 +24,9 @@ func (c *Contract) check(found *mistakes) {
 	if _, err := c.demand(Upstream{Rate: 1e-3, Latency: time.Millisecond}).Plan(); err != nil {
 		c.addSizes(found, "replicas", err)
 	}
+	if c.Mesh.Version != "" && !isVersion(c.Mesh.Version) {
+		add("mesh.version", "%q is not a version; \"1.29\" would do, or \"1.28.9\"", brief(c.Mesh.Version))
+	}
 	if c.Door != nil {
 		if _, err := c.Door.Plan(); err != nil {
 			c.addSizes(found, "door", err)
@@ -40,6 +43,14 @@ func (c *Contract) check(found *mistakes) {
 			}
 		}
 	}
+}
+
+// isVersion reports whether s begins with two numbers, as 1.29, v1.29.2 and
+// 1.29-alpha do. What follows is left to the control plane.
+func isVersion(s string) bool {
+	major, rest, ok := strings.Cut(strings.TrimPrefix(s, "v"), ".")
+	minor := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+	return ok && major != "" && strings.Trim(major, "0123456789") == "" && minor != ""
 }
 
 func (c *Contract) checkCaller(path string, caller Caller, add func(path, format string, args ...any)) {

@@ -137,6 +137,8 @@ func TestMistakesOfTheSizesPointAtTheirKeys(t *testing.T) {
 	const head = "service: a\nreplicas: {min: 6}\n"
 	for _, c := range []struct{ name, file, want string }{
 		{"a rate without a latency", head + "upstreams:\n  b: {target: 'http://b', rate: 1/s}\n", "4:3: upstreams.b.latency: it is missing"},
+		{"a version that is none", head + "mesh: {version: latest}\n", `3:17: mesh.version: "latest" is not a version; "1.29" would do`},
+		{"half a version", head + "mesh: {version: '2'}\n", `3:17: mesh.version: "2" is not a version`},
 		{"neither a rate nor places", head + "upstreams:\n  b: {target: 'http://b'}\n", "4:3: upstreams.b.rate: it is missing"},
 		{"percentiles the wrong way round", head + "upstreams:\n  b: {target: 'http://b', rate: 1/s, p50: 2s, p99: 1s}\n", "4:52: upstreams.b.p99: 1s is less than the P50 of 2s"},
 		{"attempts that do not fit", head + "upstreams:\n  b: {target: 'http://b', inFlight: 1, deadline: 2s, attempt: 1500ms, attempts: 2}\n", "4:63: upstreams.b.attempt: 2 Attempts of 1.5s"},
