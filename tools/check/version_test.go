@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -109,5 +110,17 @@ func TestPausesAreEnvoys(t *testing.T) {
 	}
 	if got := attemptsWithin(1<<31-1, 1, 8).Pauses; got < 1e8 {
 		t.Errorf("attemptsWithin(2147483647).Pauses = %v, want a number at once", got)
+	}
+}
+
+func TestOptionsReportAllMistakes(t *testing.T) {
+	for _, o := range []Options{{}, {Plane: "envoy-gateway", Version: "v1.5"}, {Plane: "istio", Version: "1.29.2-distroless"}} {
+		if err := o.Err(); err != nil {
+			t.Errorf("%+v.Err() = %v, want none", o, err)
+		}
+	}
+	err := Options{Plane: "istoi", Version: "latest"}.Err()
+	if err == nil || !strings.Contains(err.Error(), `"istoi"`) || !strings.Contains(err.Error(), `"latest"`) {
+		t.Errorf("Err() = %v, want both the plane and the version", err)
 	}
 }

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,15 +55,27 @@ func peekKind(doc []byte) (string, bool) {
 	return kind, kind != ""
 }
 
+// syntax reports what the YAML package says, which counts lines from the
+// document's first.
 func (s *Set) syntax(name string, line int, err error) {
-	at, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		digits, tail, _ := strings.Cut(rest, ": ")
-		if n, err := strconv.Atoi(digits); err == nil {
-			at, text = n, tail
-		}
+	texts := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
+	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
+		texts = several.Errors
 	}
-	s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + at}, Text: text})
+	var found []Problem
+	for _, text := range texts {
+		at := 1
+		if rest, ok := strings.CutPrefix(text, "line "); ok {
+			digits, tail, _ := strings.Cut(rest, ": ")
+			if n, err := strconv.Atoi(digits); err == nil {
+				at, text = n, tail
+			}
+		}
+		text, _, _ = strings.Cut(text, " at line ") // another line of the document
+		found = append(found, Problem{Ref: Ref{name, line + at}, Text: text})
+	}
+	slices.SortStableFunc(found, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	s.Problems = append(s.Problems, found...)
 }
 
 // addNode reads one object, the items of a list, or a form without a kind.
@@ -105,7 +119,8 @@ func (s *Set) addNode(name string, n *yaml.Node, line int) {
 func (s *Set) decode(o *Object, decode decoder) error {
 	var tree map[string]any
 	if err := o.node.Decode(&tree); err != nil { // bounds the expansion of aliases
-		return err
+		s.syntax(o.File, o.line, err)
+		return nil
 	}
 	if m, ok := tree["metadata"].(map[string]any); ok {
 		o.Name, _ = m["name"].(string)

@@ -19,8 +19,9 @@ import (
 const maxFile = 256 << 20
 
 // Read reads files and directories; "-" is stdin. A directory is walked for names
-// that end in yaml, yml, json or txt. An input that can not be opened is an error;
-// one that does not parse is a Problem of the set.
+// that end in yaml, yml, json or txt; links to files are followed, and those to
+// directories only where a path itself is one. An input that can not be opened, or
+// has nothing to read, is an error; one that does not parse is a Problem of the set.
 func Read(paths []string, stdin io.Reader) (*Set, error) {
 	var names []string
 	var errs []error
@@ -28,6 +29,9 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 		found, err := list(path)
 		names = append(names, found...)
 		errs = append(errs, err)
+	}
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
+		errs = append(errs, errors.New("manifest: -: standard input can be read once; one - would do"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -61,26 +65,40 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 }
 
 func list(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case path == "-":
-		return []string{path}, nil
-	case err != nil:
-		return nil, err
-	case !info.IsDir():
+	if path == "-" {
 		return []string{path}, nil
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	root, err := filepath.EvalSymlinks(path) // WalkDir does not follow its root either
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !slices.Contains([]string{".yaml", ".yml", ".json", ".txt"}, filepath.Ext(name)) {
 			return err
 		}
-		ext := strings.TrimPrefix(filepath.Ext(name), ".")
-		if d.Type().IsRegular() && slices.Contains([]string{"yaml", "yml", "json", "txt"}, ext) {
-			names = append(names, name)
+		if d.Type()&fs.ModeSymlink != 0 {
+			if info, err = os.Stat(name); err != nil {
+				return err
+			}
+			d = fs.FileInfoToDirEntry(info)
+		}
+		if d.Type().IsRegular() {
+			names = append(names, filepath.Join(path, strings.TrimPrefix(name, root)))
 		}
 		return nil
 	})
+	if err == nil && len(names) == 0 {
+		// A check that passes since it was pointed elsewhere is worse than none.
+		err = fmt.Errorf("manifest: %s: no file in it ends in yaml, yml, json or txt", path)
+	}
 	return names, err
 }
 
@@ -100,6 +118,9 @@ func readFile(name string, stdin io.Reader) (*Set, error) {
 	}
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("manifest: %s: more than %d bytes", name, maxFile)
+	}
+	if name == "-" && len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("manifest: -: standard input is empty; what was to write it may have failed")
 	}
 	return Parse(name, data), nil
 }

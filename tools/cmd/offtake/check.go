@@ -41,6 +41,10 @@ func runCheck(c *call, args []string) (int, error) {
 	if err != nil {
 		return exitBadInput, err
 	}
+	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Namespace: o.namespace, Now: c.now}
+	if err := options.Err(); err != nil {
+		return exitBadInput, err
+	}
 	k, err := contract.Load(o.file, o.environment)
 	if err != nil {
 		return exitBadInput, err
@@ -53,9 +57,8 @@ func runCheck(c *call, args []string) (int, error) {
 	if err != nil {
 		return exitBadInput, err
 	}
-	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Namespace: o.namespace, Now: c.now}
 	r := check.NewWorld(k, set, options).Check(known)
-	if o.writeBaseline {
+	if o.writeBaseline && len(r.Broken) == 0 { // else it would lack what is in them
 		return exitOK, c.writeBaseline(o.baseline, r)
 	}
 	if err := c.report(o, r); err != nil {

@@ -57,6 +57,10 @@ func initialize(c *call, args []string) (int, error) {
 	if err != nil {
 		return exitBadInput, err
 	}
+	if path == "-" {
+		_, err := c.stdout.Write(text)
+		return exitOK, err
+	}
 	return exitOK, c.writeNew(path, text)
 }
 

@@ -65,7 +65,7 @@ func commands() []command {
 		{"simulate", "[flags] SCENARIO", "run what happens to a service, in virtual time", simulate},
 		{"vet", "[flags] PACKAGE...", "find the calls in Go code that nothing bounds", vet},
 		{"explain", "[RULE]", "say what a rule of the check means", explain},
-		{"init", "[flags] [FILE]", "write a commented contract to start from", initialize},
+		{"init", "[flags] [FILE|-]", "write a commented contract to start from", initialize},
 		{"schema", "", "print the JSON Schema of the contract", schema},
 		{"version", "", "print the version", printVersion},
 	}

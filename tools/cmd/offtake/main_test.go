@@ -54,6 +54,9 @@ func TestExitCodes(t *testing.T) {
 	folder(t)
 	write(t, "good.yaml", strings.Replace(gateway, "client: {maxConns: 50, maxIdle: 50, timeout: 5s}", "attempts: 1", 1))
 	write(t, "broken.yaml", "kind: Deployment\n a: b\n")
+	if err := os.Mkdir("empty", 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		args []string
@@ -75,6 +78,10 @@ func TestExitCodes(t *testing.T) {
 		{"a missing manifest", []string{"check", "none.yaml"}, exitBadInput},
 		{"an unknown format", []string{"check", "-format", "xml"}, exitBadInput},
 		{"an unknown severity", []string{"check", "-fail-on", "fatal"}, exitBadInput},
+		{"an unknown control plane", []string{"check", "-control-plane", "istoi"}, exitBadInput},
+		{"a version that is none", []string{"check", "-mesh-version", "latest"}, exitBadInput},
+		{"a folder without manifests", []string{"check", "-f", "good.yaml", "empty"}, exitBadInput},
+		{"standard input without anything", []string{"check", "-f", "good.yaml", "-"}, exitBadInput},
 		{"a missing baseline", []string{"check", "-baseline", "none.json"}, exitBadInput},
 		{"one side of a diff", []string{"diff", "good.yaml"}, exitBadInput},
 		{"a diff", []string{"diff", "offtake.yaml", "good.yaml"}, exitOK},
@@ -232,6 +239,9 @@ func TestInitWritesAContractThatLoadsAndNeverOverwrites(t *testing.T) {
 	if _, err := os.Stat("x.yaml"); err == nil {
 		t.Error("init wrote a contract that does not load")
 	}
+	if code, out, _ := offtake(t, "", "init", "-service", "checkout", "-"); code != exitOK || !strings.Contains(out, "service: checkout") {
+		t.Errorf("init - = %d, %q, want the contract on standard output", code, out)
+	}
 }
 
 func TestBaselineIsWrittenAndThenHides(t *testing.T) {
@@ -241,6 +251,18 @@ func TestBaselineIsWrittenAndThenHides(t *testing.T) {
 	}
 	if code, out, _ := offtake(t, "", "check", "-baseline", "known.json", "-fail-on", "info"); code != exitOK || !strings.Contains(out, "ignored") {
 		t.Errorf("check -baseline = %d, %q, want nothing new", code, out)
+	}
+}
+
+func TestNoBaselineIsWrittenOfWhatDoesNotRead(t *testing.T) {
+	folder(t)
+	write(t, "broken.yaml", "kind: Deployment\n a: b\n")
+	code, out, _ := offtake(t, "", "check", "-write-baseline", "-baseline", "known.json", "broken.yaml")
+	if code != exitBadInput || !strings.Contains(out, "unreadable broken.yaml:2") {
+		t.Errorf("check -write-baseline of a broken manifest = %d, %q, want %d and the place", code, out, exitBadInput)
+	}
+	if _, err := os.Stat("known.json"); err == nil {
+		t.Error("the baseline was written, without what the broken manifest would have shown")
 	}
 }
 
@@ -267,6 +289,7 @@ func TestDocumentedExamplesRun(t *testing.T) {
 	if err := os.Mkdir("deploy", 0o755); err != nil {
 		t.Fatal(err)
 	}
+	write(t, "deploy/service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: payment-gateway}\n")
 	tried := 0
 	for line := range strings.Lines(string(text)) {
 		_, command, ok := strings.Cut(line, "offtake check ")
