@@ -17,6 +17,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/httpclient"
 	"github.com/offtake-go/offtake/internal/gate"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
@@ -30,7 +32,8 @@ func TestTheMetricsPageIsWhatTheCodeHas(t *testing.T) {
 	registry, reader := prometheus.NewRegistry(), sdk.NewManualReader()
 	record(t, registry, sdk.NewMeterProvider(sdk.WithReader(reader)))
 	var b strings.Builder
-	b.WriteString(pageHead)
+	single, histograms, buckets := seriesOfAClient(t)
+	fmt.Fprintf(&b, pageHead, single, histograms, buckets+3) // and +Inf, the sum and the count
 	prometheusTable(t, &b, registry)
 	b.WriteString(pageMiddle)
 	labelTable(&b)
@@ -48,6 +51,32 @@ func TestTheMetricsPageIsWhatTheCodeHas(t *testing.T) {
 	if string(got) != b.String() {
 		t.Errorf("docs/metrics.md is not what the code has; run\n\tgo test ./observability -update\nwant:\n%s", b.String())
 	}
+}
+
+// seriesOfAClient counts what a client has before any call.
+func seriesOfAClient(t *testing.T) (single, histograms, buckets int) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	client, err := httpclient.New("http://127.0.0.1:1", capacity.Plan{InFlight: 1}, &httpclient.Options{Registerer: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if h := m.GetHistogram(); h != nil {
+				histograms++
+				buckets = len(h.GetBucket())
+			} else {
+				single++
+			}
+		}
+	}
+	return single, histograms, buckets
 }
 
 // record makes one of everything that has metrics, and has each of them happen.
