@@ -80,6 +80,15 @@ func TestAnUnusedIgnoreIsAFinding(t *testing.T) {
 	}
 }
 
+func TestAnIgnoreDoesNotCoverAnIgnore(t *testing.T) {
+	contractText, mesh := healthy(t)
+	contractText += "ignore:\n  - {rule: K05, reason: x, expires: 2020-01-01}\n  - {rule: I01, reason: x, expires: 2999-01-01}\n"
+	r := checkTexts(t, contractText, mesh)
+	if got := rules(r); got != "I01 I02" || r.Ignored != 0 {
+		t.Errorf("findings = %q, %d ignored, want the expired ignore, and the other as one that covers nothing", got, r.Ignored)
+	}
+}
+
 func TestTheBaselineHidesWhatWasThere(t *testing.T) {
 	contractText, mesh := healthy(t)
 	old := strings.Replace(mesh, "seconds: 10", "seconds: 1", 1)

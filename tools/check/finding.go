@@ -27,10 +27,38 @@ type Finding struct {
 
 // The findings that are about the inputs and not about calls.
 const (
-	unreadField   = "P01" // a manifest has a field that its type does not have
+	unreadField   = "P01"
 	expiredIgnore = "I01"
 	unusedIgnore  = "I02"
 )
+
+// InputRules returns the rules about the inputs. They work on no numbers, and are
+// not among those of [Rules].
+func InputRules() []Rule {
+	return []Rule{
+		{
+			ID: expiredIgnore, Title: "an ignore has expired", Severity: Error,
+			Breaks: "the last day of an ignore in the contract is over",
+			Source: "what is accepted for a while must be looked at again", Needs: "an ignore",
+		},
+		{
+			ID: unusedIgnore, Title: "an ignore covers nothing", Severity: Warning,
+			Breaks: "no finding has the rule and the subject of an ignore",
+			Source: "it would hide the next one", Needs: "an ignore",
+		},
+		{
+			ID: unreadField, Title: "a field that does not exist", Severity: Error,
+			Breaks: "a manifest has a field that its type does not have",
+			Source: "the control plane drops it, and a default is in force", Needs: "a manifest",
+		},
+	}
+}
+
+// aboutInput is a finding of one of the InputRules.
+func aboutInput(id, subject string, ref manifest.Ref, evidence, remedy string) Finding {
+	r, _ := RuleOf(id)
+	return Finding{Rule: r.ID, Title: r.Title, Severity: r.Severity, Subject: subject, Ref: ref, Evidence: evidence, Remedy: remedy}
+}
 
 // A Report is the outcome of a check.
 type Report struct {
@@ -46,6 +74,9 @@ type Report struct {
 
 	// Broken are inputs that could not be read.
 	Broken []manifest.Problem
+
+	// Contract is the file of the contract.
+	Contract string
 }
 
 // Worst is the highest severity among the findings; false if there is none.
@@ -58,7 +89,7 @@ func (r *Report) Worst() (Severity, bool) {
 
 // Check applies every rule to a world. Findings of the baseline are not reported.
 func (w *World) Check(known Baseline) *Report {
-	r := &Report{}
+	r := &Report{Contract: w.at("").File}
 	for _, rule := range Rules() {
 		cases := rule.cases(w)
 		if len(cases) == 0 {
@@ -164,10 +195,7 @@ func (w *World) addProblems(r *Report) {
 			return o.String() == p.Object && o.File == p.File && slices.ContainsFunc(c.Policy.Detector.Unknown, func(f string) bool { return strings.HasSuffix(p.Field, "."+f) })
 		})
 		if !byO17 {
-			r.Findings = append(r.Findings, Finding{
-				Rule: unreadField, Title: "a field that does not exist", Severity: Error, Subject: p.Object, Ref: p.Ref,
-				Evidence: p.Text, Remedy: "the field's right name; as it stands it is dropped, and a default is in force",
-			})
+			r.Findings = append(r.Findings, aboutInput(unreadField, p.Object, p.Ref, p.Text, "the field's right name; as it stands it is dropped, and a default is in force"))
 		}
 	}
 }

@@ -8,16 +8,15 @@ import (
 )
 
 // ignore drops the findings that the contract accepts for a while, and adds one for
-// each ignore that has expired or covers nothing.
+// each ignore that has expired or covers nothing. Those are not dropped by another
+// ignore: it would have to be looked at in turn.
 func (w *World) ignore(r *Report) {
+	var own []Finding
 	for i, ig := range w.Contract.Ignore {
 		ref := w.at(fmt.Sprintf("ignore[%d]", i))
 		// It holds to the end of its last day.
 		if !w.now.Before(ig.Expires.AddDate(0, 0, 1)) {
-			r.Findings = append(r.Findings, Finding{
-				Rule: expiredIgnore, Title: "an ignore has expired", Severity: Error, Subject: ig.Rule, Ref: ref,
-				Evidence: fmt.Sprintf("%s was accepted until %v: %s", ig.Rule, ig.Expires, ig.Reason), Remedy: "the finding mended, or a later day",
-			})
+			own = append(own, aboutInput(expiredIgnore, ig.Rule, ref, fmt.Sprintf("%s was accepted until %v: %s", ig.Rule, ig.Expires, ig.Reason), "the finding mended, or a later day"))
 			continue
 		}
 		before := len(r.Findings)
@@ -26,12 +25,10 @@ func (w *World) ignore(r *Report) {
 		})
 		r.Ignored += before - len(r.Findings)
 		if before == len(r.Findings) {
-			r.Findings = append(r.Findings, Finding{
-				Rule: unusedIgnore, Title: "an ignore covers nothing", Severity: Warning, Subject: ig.Rule, Ref: ref,
-				Evidence: fmt.Sprintf("%s does not fire%s", ig.Rule, about(ig.Subject)), Remedy: "take it out",
-			})
+			own = append(own, aboutInput(unusedIgnore, ig.Rule, ref, fmt.Sprintf("%s does not fire%s", ig.Rule, about(ig.Subject)), "take it out"))
 		}
 	}
+	r.Findings = append(r.Findings, own...)
 }
 
 func about(subject string) string {

@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/offtake-go/offtake/tools/check/manifest"
@@ -122,9 +123,10 @@ func rule[N numbers](r Rule, from func(w *World, emit func(Place, N))) Rule {
 	return r
 }
 
-// RuleOf returns the rule with an ID in any case.
+// RuleOf returns the rule with an ID in any case, among those of [Rules] and of
+// [InputRules].
 func RuleOf(id string) (Rule, bool) {
-	for _, r := range Rules() {
+	for _, r := range slices.Concat(Rules(), InputRules()) {
 		if strings.EqualFold(r.ID, id) {
 			return r, true
 		}

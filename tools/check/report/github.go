@@ -16,7 +16,7 @@ func GitHub(out io.Writer, r *check.Report) error {
 	}
 	for _, f := range r.Findings {
 		at := ""
-		if f.Ref.File != "" {
+		if f.Ref.File != "" && f.Ref.File != "-" {
 			at = fmt.Sprintf("file=%s,line=%d,", property(f.Ref.File), max(f.Ref.Line, 1))
 		}
 		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", command(f.Severity), at, property(f.Rule+" "+f.Title), message(f.Subject+": "+f.Evidence+"\nwould do: "+f.Remedy))

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -21,20 +22,21 @@ func Markdown(out io.Writer, r *check.Report) error {
 	for _, f := range r.Findings {
 		about := f.Subject
 		if at := f.Ref.String(); at != "" {
-			about += " (`" + at + "`)"
+			about += " (" + at + ")"
 		}
 		fmt.Fprintf(&b, "| %s | **%s** %s | %s | %s | %s |\n", f.Severity, f.Rule, cell(f.Title), cell(about), cell(f.Evidence), cell(f.Remedy))
 	}
 	for _, f := range r.Findings {
 		if f.Detail != "" {
-			fmt.Fprintf(&b, "\n<details><summary>%s %s</summary>\n\n```\n%s```\n</details>\n", f.Rule, f.Subject, f.Detail)
+			fmt.Fprintf(&b, "\n<details><summary>%s %s</summary>\n\n```\n%s```\n</details>\n", f.Rule, html.EscapeString(plain(f.Subject)), f.Detail)
 		}
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// cell keeps text inside one cell of a table.
+// cell keeps text inside one cell of a table, and what looks like markup in it a
+// text.
 func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "[", `\[`, "<", "&lt;", "&", "&amp;", "@", "&#64;").Replace(plain(s))
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +22,7 @@ func sample() *check.Report {
 			},
 			{Rule: "O10", Title: "the detector can not trip", Severity: check.Info, Subject: "x", Evidence: "k=20", Remedy: "less"},
 		},
-		Held: []string{"C03"}, Unknown: []string{"T07", "T08"}, Ignored: 1,
+		Contract: "my offtake#1.yaml", Held: []string{"C03"}, Unknown: []string{"T07", "T08"}, Ignored: 1,
 		Broken: []manifest.Problem{{Ref: manifest.Ref{File: "c.yaml", Line: 3}, Text: "mapping values\nare not allowed"}},
 	}
 }
@@ -96,12 +98,20 @@ func TestSARIFNamesItsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := log.Runs[0]
-	if log.Version != "2.1.0" || len(run.Tool.Driver.Rules) != len(check.Rules()) || len(run.Results) != 3 {
+	if log.Version != "2.1.0" || len(run.Tool.Driver.Rules) != len(check.Rules())+len(check.InputRules())+1 || len(run.Results) != 3 {
 		t.Errorf("SARIF = %+v, want all rules and three results", log)
 	}
 	first, second := run.Results[0], run.Results[1]
-	if first.Level != "error" || first.Locations[0].Physical.Region.StartLine != 7 || second.Level != "note" || len(second.Locations) != 0 {
-		t.Errorf("results = %+v and %+v, want an error at line 7 and a note without a place", first, second)
+	if first.Level != "error" || first.Locations[0].Physical.Region.StartLine != 7 || second.Level != "note" {
+		t.Errorf("results = %+v and %+v, want an error at line 7 and a note", first, second)
+	}
+	if got := second.Locations[0].Physical.Artifact.URI; got != "my%20offtake%231.yaml" {
+		t.Errorf("a finding without a place is at %q, want the contract, as a URI: code scanning refuses the log else", got)
+	}
+	for _, r := range run.Results {
+		if !slices.ContainsFunc(run.Tool.Driver.Rules, func(rule sarifRule) bool { return rule.ID == r.RuleID }) {
+			t.Errorf("the result %s has no rule in the log", r.RuleID)
+		}
 	}
 	if first.Fingerprints["ruleAndSubject/v1"] != "C01/card-processor" {
 		t.Errorf("fingerprint = %v, want rule and subject", first.Fingerprints)
@@ -129,11 +139,48 @@ func TestMarkdownKeepsItsTable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| error | unreadable | c.yaml:3 | mapping values are not allowed | |",
-		"| error | **C01** pool below Little's floor | card-processor (`a,b.yaml:7`) | 60 of 144: 58.33% \\| lost | 24 or more |",
+		"| error | **C01** pool below Little's floor | card-processor (a,b.yaml:7) | 60 of 144: 58.33% \\| lost | 24 or more |",
 		"<details><summary>C01 card-processor</summary>",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("Markdown lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// hostile has a name that breaks out of its line, its cell and its element.
+func hostile() *check.Report {
+	return &check.Report{Findings: []check.Finding{{
+		Rule: "P01", Title: "a field that does not exist", Severity: check.Error, Subject: "a\n::error::b\x1b[2J\u202e<i>`\\|[c](d)",
+		Ref: manifest.Ref{File: "a\n::c::.yaml", Line: 1}, Evidence: "e\r\n::stop-commands::x", Remedy: "r", Detail: "d\n",
+	}}}
+}
+
+func TestNamesCanNotLeaveTheirLine(t *testing.T) {
+	for name, write := range map[string]func(io.Writer, *check.Report) error{
+		"text":     func(w io.Writer, r *check.Report) error { return Text(w, r, false) },
+		"markdown": Markdown,
+	} {
+		var b bytes.Buffer
+		if err := write(&b, hostile()); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "::") || strings.ContainsAny(line, "\x1b\r\u202e") {
+				t.Errorf("%s has the line %q, want names kept on theirs", name, line)
+			}
+		}
+	}
+}
+
+func TestMarkdownShowsNamesAsTheyAre(t *testing.T) {
+	var b bytes.Buffer
+	if err := Markdown(&b, hostile()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"&lt;i>\\`\\\\\\|\\[c](d) (a ::c::.yaml:1) |", "::error::b [2J &lt;i&gt;`\\|[c](d)</summary>"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("Markdown = %s, want %s in it", b.String(), want)
 		}
 	}
 }

@@ -2,9 +2,12 @@ package report
 
 import (
 	"io"
+	"net/url"
 	"path/filepath"
+	"slices"
 
 	"github.com/offtake-go/offtake/tools/check"
+	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
 // The parts of SARIF 2.1.0 that code scanning reads.
@@ -41,7 +44,7 @@ type (
 		RuleID       string            `json:"ruleId"`
 		Level        string            `json:"level"`
 		Message      sarifText         `json:"message"`
-		Locations    []sarifLocation   `json:"locations,omitempty"`
+		Locations    []sarifLocation   `json:"locations"`
 		Fingerprints map[string]string `json:"partialFingerprints"`
 	}
 	sarifLocation struct {
@@ -57,12 +60,20 @@ type (
 	}
 )
 
+// unreadable is the rule of inputs that could not be read.
+func unreadable() check.Rule {
+	return check.Rule{
+		ID: "unreadable", Title: "an input that does not read", Severity: check.Error,
+		Breaks: "a document is neither YAML nor JSON, or has a value that its type can not hold",
+	}
+}
+
 // SARIF writes a report for code scanning. The fingerprint is rule and subject, so
 // that a finding whose numbers change stays the same one.
 func SARIF(out io.Writer, r *check.Report, version string) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "offtake", Version: version}
-	for _, rule := range check.Rules() {
+	for _, rule := range append(slices.Concat(check.Rules(), check.InputRules()), unreadable()) {
 		s := sarifRule{ID: rule.ID, ShortDescription: sarifText{rule.Title}, FullDescription: sarifText{rule.Breaks}}
 		s.Default.Level = level(rule.Severity)
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, s)
@@ -72,24 +83,27 @@ func SARIF(out io.Writer, r *check.Report, version string) error {
 			RuleID: f.Rule, Level: level(f.Severity), Message: sarifText{f.Subject + ": " + f.Evidence + ". Would do: " + f.Remedy},
 			Fingerprints: map[string]string{"ruleAndSubject/v1": f.Rule + "/" + f.Subject},
 		}
-		if f.Ref.File != "" && f.Ref.File != "-" {
-			result.Locations = []sarifLocation{location(f.Ref.File, f.Ref.Line)}
-		}
+		result.Locations = []sarifLocation{location(r, f.Ref)}
 		run.Results = append(run.Results, result)
 	}
 	for _, p := range r.Broken {
 		run.Results = append(run.Results, sarifResult{
-			RuleID: "unreadable", Level: "error", Message: sarifText{p.Text}, Locations: []sarifLocation{location(p.File, p.Line)},
-			Fingerprints: map[string]string{"ruleAndSubject/v1": "unreadable/" + p.Object},
+			RuleID: unreadable().ID, Level: "error", Message: sarifText{p.Text}, Locations: []sarifLocation{location(r, p.Ref)},
+			Fingerprints: map[string]string{"ruleAndSubject/v1": unreadable().ID + "/" + p.File + "/" + p.Object + "/" + p.Text},
 		})
 	}
 	return encode(out, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-func location(file string, line int) sarifLocation {
+// location points at a file. Code scanning refuses a whole log for one result
+// without a place, so what stands in standard input is laid to the contract.
+func location(r *check.Report, at manifest.Ref) sarifLocation {
+	if at.File == "" || at.File == "-" {
+		at = manifest.Ref{File: r.Contract, Line: 1}
+	}
 	var l sarifLocation
-	l.Physical.Artifact.URI = filepath.ToSlash(file)
-	l.Physical.Region.StartLine = max(line, 1)
+	l.Physical.Artifact.URI = (&url.URL{Path: filepath.ToSlash(at.File)}).String()
+	l.Physical.Region.StartLine = max(at.Line, 1)
 	return l
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/offtake-go/offtake/tools/check"
@@ -14,7 +15,7 @@ func explain(c *call, args []string) (int, error) {
 	}
 	if len(ids) == 0 {
 		w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-		for _, r := range check.Rules() {
+		for _, r := range slices.Concat(check.Rules(), check.InputRules()) {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
 		}
 		return exitOK, w.Flush()

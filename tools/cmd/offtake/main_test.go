@@ -87,6 +87,7 @@ func TestExitCodes(t *testing.T) {
 		{"a diff", []string{"diff", "offtake.yaml", "good.yaml"}, exitOK},
 		{"an unknown revision", []string{"diff", "nowhere", "good.yaml"}, exitBadInput},
 		{"a rule", []string{"explain", "c05"}, exitOK},
+		{"a rule about the input", []string{"explain", "P01"}, exitOK},
 		{"an unknown rule", []string{"explain", "Z99"}, exitBadInput},
 		{"all rules", []string{"explain"}, exitOK},
 		{"a simulation's help", []string{"simulate", "-h"}, exitOK},
