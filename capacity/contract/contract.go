@@ -161,7 +161,9 @@ type Upstream struct {
 	// Limit is how many connections the upstream allows to all replicas together.
 	Limit int `yaml:"limit"`
 
-	// Streams is how many requests share one connection; the default is 1.
+	// Streams is how many requests share one connection; the default is 1 for http1,
+	// and 100 for http2 and grpc, which is what their clients assume until the
+	// upstream has stated its limit.
 	Streams int `yaml:"streams"`
 
 	// InFlight states the number of places by hand, and so on down to BodyIdle:

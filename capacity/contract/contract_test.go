@@ -221,3 +221,25 @@ func TestLoadNamesTheMissingFile(t *testing.T) {
 		t.Errorf("Load = %v, want a missing file", err)
 	}
 }
+
+func TestProtocolsThatShareConnectionsHaveStreams(t *testing.T) {
+	for protocol, want := range map[string]int{"http1": 1, "http2": 100, "grpc": 100} {
+		target := map[bool]string{true: "fraud.example:443", false: "https://fraud.example"}[protocol == "grpc"]
+		c, err := Parse("offtake.yaml", []byte(`
+service: checkout
+replicas: {min: 1}
+upstreams:
+  fraud: {target: "`+target+`", protocol: `+protocol+`, inFlight: 150}
+`), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.Plan("fraud")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Streams != want || p.Connections != (150+want-1)/want {
+			t.Errorf("streams, connections over %s = %d, %d, want %d, %d", protocol, p.Streams, p.Connections, want, (150+want-1)/want)
+		}
+	}
+}

@@ -43,15 +43,24 @@ func (c *Contract) demand(u Upstream) capacity.Demand {
 		Rate: float64(u.Rate), Latency: u.Latency, P50: u.P50, P99: u.P99, Degraded: u.Degraded,
 		Replicas: c.Replicas.Min, MaxReplicas: c.Replicas.Max,
 		Surge: c.Replicas.Surge, Unavailable: c.Replicas.Unavailable, Draining: c.Replicas.Draining,
-		Headroom: u.Headroom, WaitChance: float64(u.WaitChance), Limit: u.Limit, Streams: u.Streams,
+		Headroom: u.Headroom, WaitChance: float64(u.WaitChance), Limit: u.Limit, Streams: u.streams(),
 		Deadline: deadline,
 	}
+}
+
+// streams is how many requests share one connection. 100 is what RFC 9113, section
+// 6.5.2, recommends as the least, and what net/http and grpc-go start with.
+func (u Upstream) streams() int {
+	if u.Streams == 0 && u.Protocol != "" && u.Protocol != HTTP1 {
+		return 100
+	}
+	return u.Streams
 }
 
 // stated is what the file states of an upstream's plan by hand.
 func (u Upstream) stated() capacity.Plan {
 	return capacity.Plan{
-		InFlight: u.InFlight, Connections: u.Connections, Streams: u.Streams, Queue: int(u.Queue),
+		InFlight: u.InFlight, Connections: u.Connections, Streams: u.streams(), Queue: int(u.Queue),
 		Wait: u.Wait, Deadline: u.Deadline, Attempt: u.Attempt, Attempts: u.Attempts,
 		RetryShare: float64(u.RetryShare), BodyIdle: u.BodyIdle, Warm: u.Warm.Connections,
 	}
