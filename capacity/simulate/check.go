@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -17,6 +16,10 @@ func (s *Scenario) check(m *mistakes) {
 	s.Proxy.check(m)
 	s.Service.check(m)
 	s.Upstream.check(m)
+	if hosts := s.Callers.Count * max(0, s.Service.Replicas); s.Callers.Count <= maxCount && s.Service.Replicas <= maxCount && hosts > maxHosts {
+		m.add("Callers.Count", fmt.Sprintf("%d callers know each of %d replicas, which makes %d hosts, over %d", s.Callers.Count, s.Service.Replicas, hosts, maxHosts),
+			fmt.Sprintf("%d would do", maxHosts/s.Service.Replicas))
+	}
 	for i := range s.Events {
 		s.checkEvent(m, i)
 	}
@@ -24,9 +27,9 @@ func (s *Scenario) check(m *mistakes) {
 
 func (c *Callers) check(m *mistakes) {
 	switch {
-	case len(c.Load) == 0:
-		m.number("Callers.Rate", float64(c.Rate), math.SmallestNonzeroFloat64, maxRate, "it is in calls per second, or Load says how it changes")
-	case c.Rate != 0:
+	case len(c.Load) == 0 && !(c.Rate > 0 && c.Rate <= maxRate): // so written that NaN fails it
+		m.add("Callers.Rate", fmt.Sprintf("%v is not over 0 and up to %v, and no Load says how it changes", c.Rate, Rate(maxRate)), "100/s would do")
+	case len(c.Load) > 0 && c.Rate != 0:
 		m.add("Callers.Rate", "Load says how the rate changes, so Rate would not count", "0 would do")
 	}
 	for i, p := range c.Load {

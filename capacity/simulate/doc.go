@@ -9,9 +9,9 @@
 //
 // A run is a single goroutine that takes one event after another from a heap; no
 // wall clock is read, and the same scenario and seed give the same [Result] on
-// every machine of one architecture. Memory goes with what is in flight and not
-// with the length of a run: latencies go into histograms, and what changes over
-// time into series of a fixed number of points.
+// every machine of one architecture. Memory goes with what is in flight and with
+// the timeouts that are set, and not with the length of a run: latencies go into
+// histograms, and what changes over time into series of a fixed number of points.
 //
 // What is left out: bytes on the wire, connections and their set-up, processor
 // time shared between replicas, and the clock skew between proxies. Answers

@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 )
 
 // An engine is one run.
@@ -12,6 +13,7 @@ type engine struct {
 	end    int64
 	events int64
 	timers timers
+	room   int // for timers
 	m      *meter
 	broken error // the first conservation law that did not hold
 
@@ -49,7 +51,7 @@ type engine struct {
 func newEngine(s *Scenario, seed uint64) *engine {
 	stream := func(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) }
 	e := &engine{
-		s: s, end: int64(s.Settle + s.Duration),
+		s: s, end: int64(s.Settle + s.Duration), room: maxTimers,
 		arriving: stream(1), serving: stream(2), picking: stream(3), jitter: stream(4),
 		arrivals:     newArrivals(s.Callers),
 		callerBudget: newBudget(float64(s.Callers.RetryShare)),
@@ -129,6 +131,16 @@ func (e *engine) fail(format string, args ...any) {
 	if e.broken == nil {
 		e.broken = fmt.Errorf("simulate: internal: at %d ns: %s", e.now, fmt.Sprintf(format, args...))
 	}
+}
+
+// overgrown says that the run does not fit into memory. A timeout stays set until
+// it is due, though what it was for has ended, so that they go with the rate of
+// tries times the longest of their timeouts.
+func (e *engine) overgrown() error {
+	if e.timers.size() <= e.room {
+		return nil
+	}
+	return fmt.Errorf("simulate: over %d timers are set after %v; a lower rate, fewer tries or shorter timeouts and deadlines would do", e.room, time.Duration(e.now))
 }
 
 // runUntil takes the events before time t, which must not be over the end, but no

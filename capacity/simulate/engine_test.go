@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -172,5 +173,30 @@ func TestRunLeavesItsScenarioAlone(t *testing.T) {
 	run(t, s, 1)
 	if s.Events[0].Note != "later" || s.Proxy.Outlier.Interval != 0 || s.Proxy.RetryOn != nil {
 		t.Errorf("after Run the scenario has %+v and %+v, want what was stated", s.Events, *s.Proxy.Outlier)
+	}
+}
+
+func TestARunThatOutgrowsMemoryEnds(t *testing.T) {
+	s, err := incident(10, 1, time.Minute).Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(&s, 1)
+	e.runUntil(int64(30*time.Second), math.MaxInt)
+	if err := e.overgrown(); err != nil {
+		t.Errorf("overgrown() = %v, want nil", err)
+	}
+	e.room = e.timers.size() - 1
+	if err := e.overgrown(); err == nil || !strings.Contains(err.Error(), "after 30s") {
+		t.Errorf("overgrown() with a timer too many = %v, want an error at 30s", err)
+	}
+}
+
+func TestHostsAreBoundedAsAWhole(t *testing.T) {
+	s := incident(10, 1, time.Minute)
+	s.Callers.Count, s.Service.Replicas = 2000, 1000
+	m, ok := errors.AsType[*Mistake](func() error { _, err := s.Resolve(); return err }())
+	if !ok || m.Field != "Callers.Count" || m.Remedy != "1000 would do" {
+		t.Errorf("Resolve(2000 callers of 1000 replicas) = %+v, want a mistake of Callers.Count with 1000", m)
 	}
 }

@@ -38,6 +38,8 @@ const (
 	maxRate   = 1e6
 	maxCount  = 10_000
 	maxPlaces = 1_000_000
+	maxHosts  = 1_000_000 // callers times replicas
+	maxTimers = 1 << 25   // set at once: 1 GB
 )
 
 func (m *mistakes) number(field string, x, least, most float64, what string) {

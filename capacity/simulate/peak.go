@@ -45,5 +45,8 @@ func latencyOf(d capacity.Demand) Latency {
 	if d.P50 != 0 {
 		return Latency{P50: d.P50, P99: d.P99}
 	}
+	if d.Latency == 0 {
+		return Latency{} // a demand that states its places need not state it
+	}
 	return Latency{Mean: d.Latency, CV: variation}
 }

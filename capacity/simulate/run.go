@@ -18,8 +18,8 @@ type Options struct {
 const patience = 1 << 16
 
 // Run plays the scenario once and returns what happened. It returns all mistakes
-// of the scenario at once, each a [*Mistake], or context.Cause(ctx) when ctx ends
-// first.
+// of the scenario at once, each a [*Mistake]; context.Cause(ctx) when ctx ends
+// first; or an error when the timeouts that are set at once outgrow a gigabyte.
 //
 // Run checks the laws that hold in every scenario while it runs: each call ends
 // exactly once, no place is held twice or by nobody. A run that breaks one is a
@@ -37,6 +37,9 @@ func Run(ctx context.Context, s Scenario, o *Options) (*Result, error) {
 		for done := false; !done; {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
+			}
+			if err := e.overgrown(); err != nil {
+				return nil, err
 			}
 			done = e.runUntil(e.end/points*i, patience)
 		}

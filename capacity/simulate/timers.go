@@ -102,6 +102,15 @@ func (q *timerQueue) append(t timer) bool {
 	return true
 }
 
+// size is how many are set.
+func (h *timers) size() int {
+	n := len(h.heap)
+	for i := range h.queues {
+		n += len(h.queues[i].timers) - h.queues[i].head
+	}
+	return n
+}
+
 // first returns the earliest timer without removing it, and the queue it is in,
 // or len(h.queues) for the heap; nil if there is none.
 func (h *timers) first() (*timer, int) {

@@ -141,6 +141,7 @@ s.yaml:6:8: events[0].at: 1h0m0s is not within the run, which ends at 2m0s; 1m0s
 s.yaml:6:20: events[0].wedge[0]: 0 is not in [1, 10000]: replicas count from 1; 1 would do`,
 		},
 		{"contract: {file: offtake.yaml, upstream: card-procesor}", `s.yaml:1:42: contract.upstream: "card-procesor" is no upstream of payment-gateway; one of card-processor would do`},
+		{"contract: {file: offtake.yaml}\ncallers: {rate: 0/s}", `s.yaml:2:17: callers.rate: 0/s is not over 0 and up to 1e+06/s, and no Load says how it changes; 100/s would do`},
 		{"contract: {file: offtake.yaml}\nseeds: 5000", `s.yaml:2:8: seeds: 5000 is not in [1, 1000]; 5 would do`},
 		{"name: x", `s.yaml:1:1: contract: it is required`},
 		{" \n", `s.yaml:1:1: the file is empty; "contract: {file: offtake.yaml}" would begin it`},
@@ -152,6 +153,17 @@ s.yaml:6:20: events[0].wedge[0]: 0 is not in [1, 10000]: replicas count from 1; 
 		if _, ok := errors.AsType[*contract.Mistake](err); !ok {
 			t.Errorf("Parse(%q) has no Mistake in its error", test.file)
 		}
+	}
+}
+
+// A contract may state its places by hand, without the traffic to derive them from.
+func TestTrafficThatNobodyStatedIsAskedFor(t *testing.T) {
+	const byHand = "service: a\nreplicas: {min: 1}\nupstreams: {b: {target: https://b.example, inFlight: 6}}\n"
+	_, err := Parse("s.yaml", []byte("contract: {file: offtake.yaml}"), contractOf(t, byHand))
+	const want = "s.yaml:1:1: callers.rate: 0/s is not over 0 and up to 1e+06/s, and no Load says how it changes; 100/s would do\n" +
+		"s.yaml:1:1: upstream.latency: it has 0 of its four forms; P50 with P99, Mean with CV, Exponential, or Samples would do"
+	if err == nil || err.Error() != want {
+		t.Errorf("Parse() = %v, want %s", err, want)
 	}
 }
 
