@@ -15,7 +15,8 @@ import (
 
 // Client calls one upstream. It is a *http.Client, so that Client.Client can be
 // handed to anything that takes one; its transport is where all bounds are, and
-// they hold whatever is built on top.
+// they hold whatever is built on top. Leave its Timeout at 0: it would end what
+// [Stream] and an upgrade are for, and cost two goroutines a call.
 //
 // Make one with [New], one for each upstream, and share it: all methods may be
 // called from any goroutine. A copy is the same client. Whoever makes a Client

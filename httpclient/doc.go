@@ -26,7 +26,9 @@
 // that its plan allows. Everything else is a *url.Error, as from any
 // *http.Client, around one of: an *offtake.Error for a refusal, a
 // [*TimeoutError] for a bound of this client, the context's cause for one of the
-// caller, a [*HostError], [*RedirectError] or [*BodyLimitError] for what this
-// client does not do, a [*RetryError] around the last cause when there was more
-// than one attempt, or the error of net/http as it is.
+// caller, a [*HostError], [*RedirectError], [*BodyLimitError] or
+// [*HeaderLimitError] for what this client does not do, or the error of net/http as
+// it is; and around it a [*RetryError] when there was more than one attempt, or a
+// [*OneShotError] when there might have been. [Retried] tells the same of a
+// response.
 package httpclient

@@ -44,10 +44,13 @@ type Options struct {
 
 	// Wrap, if set, is called once with the transport that sends attempts; what it
 	// returns is used in its place. A wrapper sees each attempt, sizes and bounds
-	// around it, and must not keep a request or a body after it has returned it.
+	// around it, and must not keep a request or a body after it has returned it. A
+	// request that it makes must have the context of the one it was given, or one
+	// below it.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	// Jar is as in http.Client. The default keeps no cookies.
+	// Jar is as in http.Client, and like it knows nothing of requests for a path
+	// alone. The default keeps no cookies.
 	Jar http.CookieJar
 
 	// FollowRedirects follows up to 10 redirects within the upstream's own hosts.
@@ -63,7 +66,8 @@ type Options struct {
 	// with a *BodyLimitError. The default is 16 MiB, and NoLimit is none.
 	MaxBody int64
 
-	// MaxHeader bounds response headers, in bytes. The default is 256 KiB.
+	// MaxHeader bounds response headers, in bytes; longer ones end with a
+	// *HeaderLimitError. The default is 256 KiB.
 	MaxHeader int64
 
 	// Connect bounds a dial to one address. The default is 1.5 s, which survives
@@ -88,8 +92,8 @@ type Options struct {
 	// answer. By default Warm dials, with TLS, and sends nothing.
 	WarmPath string
 
-	// Observe starts the gate in observe mode: every decision is made and counted,
-	// and none is applied. See Client.Observe.
+	// Observe starts the client in observe mode: every decision of its limits is
+	// made and counted, and none is applied. The default is off. See Client.Observe.
 	Observe bool
 
 	// Registerer takes the metrics. The default is prometheus.DefaultRegisterer.

@@ -20,6 +20,8 @@ func TestARedirectIsAResponseUnlessAskedFor(t *testing.T) {
 			http.Redirect(w, r, "/ok", http.StatusFound)
 		case "/far":
 			http.Redirect(w, r, other.URL, http.StatusFound)
+		case "/whole":
+			http.Redirect(w, r, "http://"+r.Host+"/ok", http.StatusFound)
 		case "/round":
 			http.Redirect(w, r, "/round", http.StatusFound)
 		}
@@ -31,7 +33,7 @@ func TestARedirectIsAResponseUnlessAskedFor(t *testing.T) {
 		err    bool
 	}{
 		{"/near", false, 302, false}, {"/far", false, 302, false},
-		{"/near", true, 200, false}, {"/far", true, 0, true}, {"/round", true, 0, true},
+		{"/near", true, 200, false}, {"/whole", true, 200, false}, {"/far", true, 0, true}, {"/round", true, 0, true},
 	} {
 		c, _ := loopback(t, capacity.Plan{InFlight: 1}, &Options{FollowRedirects: tt.follow}, handler)
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", tt.path, nil)
