@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,9 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 			continue
 		}
 		if now.goroutines > first.goroutines+20 {
-			t.Errorf("%d goroutines, and %d before: they leak", now.goroutines, first.goroutines)
+			var stacks strings.Builder
+			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1) // to memory: it can't fail
+			t.Errorf("%d goroutines, and %d before: they leak\n%s", now.goroutines, first.goroutines, &stacks)
 		}
 		if now.descriptors > first.descriptors+20 {
 			t.Errorf("%d descriptors, and %d before: they leak", now.descriptors, first.descriptors)
