@@ -19,7 +19,7 @@ const patience = 1 << 16
 
 // Run plays the scenario once and returns what happened. It returns all mistakes
 // of the scenario at once, each a [*Mistake]; context.Cause(ctx) when ctx ends
-// first; or an error when the timeouts that are set at once outgrow a gigabyte.
+// first; or an error when the timeouts that are set at once outgrow half a gigabyte.
 //
 // Run checks the laws that hold in every scenario while it runs: each call ends
 // exactly once, no place is held twice or by nobody. A run that breaks one is a
