@@ -20,6 +20,11 @@ func progressOn(w io.Writer, what string) (draw func(done float64), clear func()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return nil, func() {}
 	}
+	return bar(w, what)
+}
+
+// bar draws a bar that is what percent of it say, and again only when that changes.
+func bar(w io.Writer, what string) (draw func(done float64), clear func()) {
 	last := -1
 	draw = func(done float64) {
 		percent := int(100 * done)

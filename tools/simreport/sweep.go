@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/offtake-go/offtake/capacity/simulate"
 	"github.com/offtake-go/offtake/capacity/simulate/scenario"
@@ -155,19 +156,22 @@ func writeSweep(w io.Writer, s *Sweep, base *scenario.File) {
 	for i, results := range s.Rows {
 		rows[i] = &Played{File: base, Results: results}
 	}
-	fmt.Fprintf(w, "\n%s\n\n  %-12s", s.Key, "")
+	fmt.Fprintf(w, "\n%s\n\n", s.Key)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	some := sweepFigures(rows)
+	fmt.Fprint(table, "  ")
 	for _, f := range some {
-		fmt.Fprintf(w, "  %-28s", f.name)
+		fmt.Fprintf(table, "\t%s", f.name)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(table)
 	for i, row := range rows {
-		fmt.Fprintf(w, "  %-12s", s.Values[i])
+		fmt.Fprintf(table, "  %s", s.Values[i])
 		for _, f := range some {
-			fmt.Fprintf(w, "  %-28s", f.text(row))
+			fmt.Fprintf(table, "\t%s", f.text(row))
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(table)
 	}
+	_ = table.Flush() // what w says is said when the whole is written
 }
 
 // sweepFigures are the share of calls that failed and the three figures that tell

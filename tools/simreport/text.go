@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/offtake-go/offtake/capacity/simulate"
@@ -60,16 +61,18 @@ func writeStory(w io.Writer, p *Played) {
 }
 
 func writeFigures(w io.Writer, played []*Played) {
+	rows := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(played) == 2 {
-		fmt.Fprintf(w, "  %-28s  %-24s  %-24s\n", "", "the first", "the second")
+		fmt.Fprintln(rows, "  \tthe first\tthe second")
 	}
 	for _, f := range shown(played) {
-		fmt.Fprintf(w, "  %-28s", f.name)
+		fmt.Fprintf(rows, "  %s", f.name)
 		for _, p := range played {
-			fmt.Fprintf(w, "  %-24s", f.text(p))
+			fmt.Fprintf(rows, "\t%s", f.text(p))
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(rows)
 	}
+	_ = rows.Flush() // what w says is said when the whole is written
 	n := len(played[0].Results)
 	if n > 1 {
 		fmt.Fprintf(w, "\n  Mean of %d seeds, with the least and the most; series and moments are of the first.\n", n)
