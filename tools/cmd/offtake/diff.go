@@ -29,6 +29,9 @@ func diff(c *call, args []string) (int, error) {
 	if len(ends) != 2 {
 		return exitBadInput, fmt.Errorf("offtake diff: %d arguments; two files or two git revisions would do", len(ends))
 	}
+	if *simulated && *format == "json" {
+		return exitBadInput, errors.New("offtake diff: -simulate has no json; text or markdown would do")
+	}
 	var sides [2]*contract.Contract
 	for i, end := range ends {
 		name, data, err := readEnd(c.ctx, end, *file)
@@ -43,9 +46,8 @@ func diff(c *call, args []string) (int, error) {
 	if err := c.printDiff(d, *format); err != nil {
 		return exitBadInput, err
 	}
-	if *simulated && *format != "json" {
-		fmt.Fprintln(c.stdout)
-		if err := simreport.Diff(c.ctx, sides[0], sides[1], c.stdout); err != nil {
+	if *simulated {
+		if err := c.simulateDiff(sides, *format == "markdown"); err != nil {
 			return exitBadInput, err
 		}
 	}
@@ -53,6 +55,18 @@ func diff(c *call, args []string) (int, error) {
 		return exitFindings, nil
 	}
 	return exitOK, nil
+}
+
+// simulateDiff prints what both sides do, as a table that markdown must not reflow.
+func (c *call) simulateDiff(sides [2]*contract.Contract, fenced bool) error {
+	fence := ""
+	if fenced {
+		fence = "```\n"
+	}
+	fmt.Fprintf(c.stdout, "\n%s", fence)
+	err := simreport.Diff(c.ctx, sides[0], sides[1], c.stdout)
+	fmt.Fprint(c.stdout, fence)
+	return err
 }
 
 func worse(d *change.Diff) bool {

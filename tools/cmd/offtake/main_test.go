@@ -182,6 +182,14 @@ func TestDiffSimulates(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "card-processor") {
 		t.Errorf("diff -simulate = %d, %q, %q", code, out, err)
 	}
+	_, out, err = offtake(t, "", "diff", "-simulate", "-format", "markdown", "old.yaml", "new.yaml")
+	if !strings.Contains(out, "```\ncard-processor at peak\n") || !strings.HasSuffix(out, "\n```\n") {
+		t.Errorf("diff -simulate -format markdown = %q, %q, want the simulation in a fence", out, err)
+	}
+	code, out, err = offtake(t, "", "diff", "-simulate", "-format", "json", "old.yaml", "new.yaml")
+	if code != exitBadInput || out != "" || !strings.Contains(err, "markdown would do") {
+		t.Errorf("diff -simulate -format json = %d, %q, %q, want that it has none", code, out, err)
+	}
 }
 
 // TestMain lets the test binary be the command, which go vet runs again for each
