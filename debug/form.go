@@ -17,8 +17,13 @@ func (p *Page) serveJSON(w http.ResponseWriter) {
 		subjects[i] = p.withHistory(s, 0)
 	}
 	d.Subjects = subjects
+	content, err := json.Marshal(d)
+	if err != nil {
+		http.Error(w, "debug: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(d) // who asked may have left
+	_, _ = w.Write(append(content, '\n')) // who asked may have left
 }
 
 // serveText answers with what is wrong in full, and a line for each of the rest.

@@ -110,7 +110,7 @@ func startReplica(t *testing.T, address string, gated bool) *replica {
 			return nil
 		}
 	})
-	var ready http.Handler = readiness.Live() // once it listens
+	ready := readiness.Live() // once it listens
 	if gated {
 		ready = &r.gate
 	}

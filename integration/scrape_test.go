@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -73,7 +74,7 @@ func parse(t *testing.T, content []byte, contentType string) (series, native int
 		}
 		var l labels.Labels
 		p.Labels(&l)
-		if !strings.HasPrefix(l.Get(labels.MetricName), "offtake_") {
+		if !strings.HasPrefix(l.Get(model.MetricNameLabel), "offtake_") {
 			continue
 		}
 		series++

@@ -52,15 +52,15 @@ const (
 
 // JSON renders a dashboard for Grafana to import.
 func (d Dashboard) JSON() ([]byte, error) {
-	b := dashboard.NewDashboardBuilder(d.Title).
-		Uid(d.UID).
-		Description(d.About).
-		Tags([]string{"offtake"}).
-		Time("now-1h", "now").
-		Refresh("30s").
-		Timezone("browser").
-		Tooltip(dashboard.DashboardCursorSyncCrosshair).
-		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Prometheus").Type("prometheus"))
+	b := dashboard.NewDashboardBuilder(d.Title). //nolint:staticcheck // every Grafana in use imports this version, and not the next
+							Uid(d.UID).
+							Description(d.About).
+							Tags([]string{"offtake"}).
+							Time("now-1h", "now").
+							Refresh("30s").
+							Timezone("browser").
+							Tooltip(dashboard.DashboardCursorSyncCrosshair).
+							WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Prometheus").Type("prometheus"))
 	for _, v := range d.Variables {
 		query := v.Query
 		b.WithVariable(dashboard.NewQueryVariableBuilder(v.Name).

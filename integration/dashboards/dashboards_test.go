@@ -36,7 +36,7 @@ func TestTheFilesAreWhatTheTablesSay(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s is not what the tables say; run\n\tgo test ./dashboards -update\nin integration", path)
 		}
-		var strict dashboard.Dashboard
+		var strict dashboard.Dashboard                                               //nolint:staticcheck // see JSON
 		if err := strict.UnmarshalJSONStrict(got); err != nil && err.Error() != "" { // an empty error is success
 			t.Errorf("%s: %v", path, err)
 		}
