@@ -90,7 +90,7 @@ func TestOneBrokenLineFiresItsRule(t *testing.T) {
 		{"T07", []string{"controlPlane: istio", "controlPlane: envoy", "deadline: 3s, attempts: 1", "deadline: 20s, attempts: 1", "kind: DestinationRule", "kind: Other", "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: orders}", envoyRoutes + "---\napiVersion: other/v1\nkind: Other\nmetadata: {name: orders}"}},
 		{"T08", []string{"connectTimeout: 500ms", "connectTimeout: 3s"}},
 		{"R01", []string{"deadline: 3s, attempts: 1", "deadline: 3s, attempts: 2"}},
-		{"R02", []string{"degraded: 400ms", "degraded: 401ms"}},
+		{"R02", []string{"degraded: 400ms", "degraded: 641ms"}},
 		{"R03", []string{"busy: 429, probes", "busy: 503, probes", "connect-failure,refused-stream,reset", "connect-failure,5xx"}},
 		{"R04", []string{"idempotent: true", "idempotent: false", "retries: {attempts: 0}", "retries: {attempts: 1, retryOn: 5xx}"}},
 		{"R05", []string{"    retryBudget: {percent: 20, minRetryConcurrency: 1}\n", ""}},

@@ -58,7 +58,7 @@ func envoyRoute(o *manifest.Object, config *routev3.RouteConfiguration, host str
 			if action == nil || !sameHost(manifest.Host(action.GetCluster()), host) {
 				continue
 			}
-			route := &Route{Ref: o.Ref, Plane: plane, Timeout: seconds(action.GetTimeout(), 15), Implicit: action.GetTimeout() == nil, Tries: 1, Stated: -1}
+			route := &Route{Ref: o.Ref, Plane: plane, Timeout: seconds(action.GetTimeout(), envoyTimeout), Implicit: action.GetTimeout() == nil, Tries: 1, Stated: -1}
 			retry := action.GetRetryPolicy()
 			if retry == nil {
 				retry = v.GetRetryPolicy()

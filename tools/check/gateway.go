@@ -11,6 +11,9 @@ import (
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
+// envoyTimeout is Envoy's route timeout where nobody states one, in seconds.
+const envoyTimeout = 15
+
 // Envoy Gateway's defaults: its own, not Envoy's.
 const (
 	gatewayInterval = 3
@@ -65,42 +68,53 @@ func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
 
 // httpRoute reads the rule of a Gateway API route that leads to a host.
 func httpRoute(o *manifest.Object, r *gwv1.HTTPRoute, host string, plane ControlPlane) *Route {
-	for i, rule := range r.Spec.Rules {
-		leads := false
-		for _, b := range rule.BackendRefs {
-			leads = leads || sameHost(string(b.Name), host)
-		}
-		if !leads {
-			continue
-		}
-		route := &Route{Ref: o.At("spec", "rules", index(i)), Plane: plane, Tries: 1, Stated: -1, On: gatewayRetryOn, Implicit: true}
-		if plane == "istio" {
-			route.On, route.Tries = istioRetryOn, istioTries
-		}
-		var request, backend float64
-		if t := rule.Timeouts; t != nil {
-			request, backend = gatewaySeconds(t.Request, 0), gatewaySeconds(t.BackendRequest, 0)
-			route.Implicit = false
-		}
-		route.Timeout, route.PerTry = request, backend
-		if rule.Retry == nil {
-			// Without a retry stanza Istio takes backendRequest for the whole.
-			if plane == "istio" && backend > 0 {
-				route.Timeout, route.PerTry = backend, 0
-			}
-			return route
-		}
-		route.Stated = gatewayRetries
-		if rule.Retry.Attempts != nil {
-			route.Stated = *rule.Retry.Attempts
-		}
-		route.Tries = route.Stated + 1
-		for _, code := range rule.Retry.Codes {
-			route.On += "," + strconv.Itoa(int(code))
+	i := ruleTo(r, host)
+	if i < 0 {
+		return nil
+	}
+	rule := r.Spec.Rules[i]
+	route := &Route{Ref: o.At("spec", "rules", index(i)), Plane: plane, Tries: 1, Stated: -1, On: gatewayRetryOn, Implicit: true}
+	switch plane {
+	case "istio":
+		route.On, route.Tries = istioRetryOn, istioTries
+	case "envoy-gateway":
+		route.Timeout = envoyTimeout
+	}
+	if t := rule.Timeouts; t != nil {
+		route.Implicit = false
+		route.Timeout, route.PerTry = gatewaySeconds(t.Request, 0), gatewaySeconds(t.BackendRequest, 0)
+	}
+	if rule.Retry == nil {
+		// Without a retry stanza Istio takes backendRequest for the whole.
+		if plane == "istio" && route.PerTry > 0 {
+			route.Timeout, route.PerTry = route.PerTry, 0
 		}
 		return route
 	}
-	return nil
+	route.Stated = gatewayRetries
+	if rule.Retry.Attempts != nil {
+		route.Stated = *rule.Retry.Attempts
+	}
+	route.Tries = route.Stated + 1
+	for _, code := range rule.Retry.Codes {
+		route.On += "," + strconv.Itoa(int(code))
+	}
+	return route
+}
+
+// filledBy takes from a policy what the route itself leaves open.
+func (r *Route) filledBy(policy *Route) *Route {
+	if r == nil || policy == nil {
+		return first(r, policy)
+	}
+	both := *r
+	if r.Implicit {
+		both.Timeout, both.Implicit = policy.Timeout, policy.Implicit
+	}
+	if r.Stated < 0 && policy.Stated >= 0 {
+		both.Ref, both.Stated, both.Tries, both.On, both.PerTry = policy.Ref, policy.Stated, policy.Tries, policy.On, policy.PerTry
+	}
+	return &both
 }
 
 // gatewayRoute reads the retries and timeouts of a BackendTrafficPolicy.
@@ -108,9 +122,9 @@ func gatewayRoute(o *manifest.Object, b *eg.BackendTrafficPolicy) *Route {
 	if b.Spec.Retry == nil && (b.Spec.Timeout == nil || b.Spec.Timeout.HTTP == nil) {
 		return nil
 	}
-	route := &Route{Ref: o.At("spec"), Plane: "envoy-gateway", Timeout: 15, Implicit: true, Tries: 1, Stated: -1}
+	route := &Route{Ref: o.At("spec"), Plane: "envoy-gateway", Timeout: envoyTimeout, Implicit: true, Tries: 1, Stated: -1}
 	if t := b.Spec.Timeout; t != nil && t.HTTP != nil && t.HTTP.RequestTimeout != nil {
-		route.Timeout, route.Implicit = gatewaySeconds(t.HTTP.RequestTimeout, 15), false
+		route.Timeout, route.Implicit = gatewaySeconds(t.HTTP.RequestTimeout, envoyTimeout), false
 	}
 	if r := b.Spec.Retry; r != nil {
 		route.Stated, route.On = deref(r.NumRetries, gatewayRetries), gatewayRetryOn

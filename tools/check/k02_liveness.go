@@ -25,8 +25,8 @@ func ruleK02() Rule {
 		Source: "the kubelet restarts what does not answer in time, busy or not", Needs: "the door with its latency, and probes: shared",
 	}, func(w *World, emit func(Place, k02)) {
 		s := w.Service
-		if s.Door == nil || s.Latency == 0 {
-			return
+		if s.Door == nil || s.Latency == 0 || s.Known && s.Probes.Liveness == nil {
+			return // nothing restarts a pod that has no such probe
 		}
 		timeout, ref := 1.0, s.DoorRef
 		if l := s.Probes.Liveness; l != nil {

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"slices"
+	"strings"
+
 	eg "github.com/envoyproxy/gateway/api/v1alpha1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -33,7 +36,7 @@ func (w *World) policyFor(host string) *Policy {
 				found = first(found, w.istioPolicy(o))
 			}
 		case *eg.BackendTrafficPolicy:
-			if targets(v, host) {
+			if w.targets(v, host) {
 				found = first(found, gatewayPolicy(o, v))
 			}
 		}
@@ -44,7 +47,7 @@ func (w *World) policyFor(host string) *Policy {
 // routeFor finds what a proxy does with a call to a service. A gRPC service config
 // names no host: it is the program's own, for what it calls by gRPC.
 func (w *World) routeFor(host string, grpc bool) *Route {
-	var found *Route
+	var found, attached *Route
 	for _, o := range w.Manifest.Objects {
 		var r *Route
 		running := false
@@ -61,8 +64,8 @@ func (w *World) routeFor(host string, grpc bool) *Route {
 		case *gwv1.HTTPRoute:
 			r = httpRoute(o, v, host, w.Plane)
 		case *eg.BackendTrafficPolicy:
-			if targets(v, host) {
-				r = gatewayRoute(o, v)
+			if attached == nil && w.targets(v, host) {
+				attached = gatewayRoute(o, v)
 			}
 		case *manifest.ServiceConfig:
 			if grpc {
@@ -74,6 +77,7 @@ func (w *World) routeFor(host string, grpc bool) *Route {
 		}
 		found = first(found, r)
 	}
+	found = found.filledBy(attached)
 	if found == nil && w.Plane == "istio" && w.knows(host) {
 		return &Route{Plane: "istio", Implicit: true, Tries: istioTries, Stated: -1, On: istioRetryOn}
 	}
@@ -84,17 +88,41 @@ func (w *World) routeFor(host string, grpc bool) *Route {
 // defaults apply to it.
 func (w *World) knows(host string) bool { return w.policyFor(host) != nil }
 
-// targets reports whether a policy is attached to a service, or to a route of its
-// name.
-func targets(b *eg.BackendTrafficPolicy, host string) bool {
-	refs := b.Spec.TargetRefs
-	for _, t := range refs {
-		if sameHost(string(t.Name), host) {
+// targets reports whether a policy is attached to a service, to a route that leads
+// to it, or to the gateway of such a route.
+func (w *World) targets(b *eg.BackendTrafficPolicy, host string) bool {
+	names := []string{}
+	for _, t := range b.Spec.TargetRefs {
+		names = append(names, string(t.Kind)+"/"+string(t.Name))
+	}
+	if t := b.Spec.TargetRef; t != nil { //nolint:staticcheck // deprecated, and still in clusters
+		names = append(names, string(t.Kind)+"/"+string(t.Name))
+	}
+	for _, o := range manifest.Of[*gwv1.HTTPRoute](w.Manifest) {
+		r := o.Value.(*gwv1.HTTPRoute)
+		if ruleTo(r, host) < 0 {
+			continue
+		}
+		if slices.Contains(names, "HTTPRoute/"+r.Name) {
 			return true
 		}
+		for _, parent := range r.Spec.ParentRefs {
+			if slices.Contains(names, "Gateway/"+string(parent.Name)) {
+				return true
+			}
+		}
 	}
-	t := b.Spec.TargetRef //nolint:staticcheck // deprecated, and still in clusters
-	return t != nil && sameHost(string(t.Name), host)
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, name, _ = strings.Cut(name, "/")
+		return sameHost(name, host) // a service, or a route of its name that was not given
+	})
+}
+
+// ruleTo is the index of a route's first rule that leads to a host; -1 if none does.
+func ruleTo(r *gwv1.HTTPRoute, host string) int {
+	return slices.IndexFunc(r.Spec.Rules, func(rule gwv1.HTTPRouteRule) bool {
+		return slices.ContainsFunc(rule.BackendRefs, func(b gwv1.HTTPBackendRef) bool { return sameHost(string(b.Name), host) })
+	})
 }
 
 func first[T any](a, b *T) *T {

@@ -11,7 +11,9 @@ type r02 struct {
 func (n r02) verdict() Verdict {
 	load := n.Rate * n.Attempts * n.Latency
 	most := float64(n.Cap) / (n.Rate * n.Latency)
-	remedy := say("at most %.4g attempts per call: a retry budget of %s, or more places", most, share(max(0, most-1)))
+	// A budget of b is a share of all that is in flight, retries included: attempts
+	// per call stay below 1/(1-b).
+	remedy := say("at most %.4g attempts per call, by fewer or by a retry budget of %s of what is in flight; or more places", most, share(1-1/most))
 	if most < 1 {
 		remedy = say("%d places: even single attempts do not fit", ceilTo(n.Rate*n.Latency))
 	}
@@ -24,10 +26,10 @@ func ruleR02() Rule {
 		Breaks: "rate x attempts per call x degraded latency > cap of all replicas",
 		Source: "a metastable failure: the retries of one overload are the load of the next", Needs: "a rate, a latency, a pool and retries",
 	}, func(w *World, emit func(Place, r02)) {
-		outer := 1
+		outer := 1.0
 		for _, c := range w.Calls {
 			if c.Inbound {
-				outer = max(outer, c.Attempts*c.tries())
+				outer = max(outer, float64(c.Attempts)*w.budgeted(c))
 			}
 		}
 		for _, c := range w.pools() {
@@ -35,9 +37,22 @@ func ruleR02() Rule {
 			if c.RetryShare > 0 {
 				own = min(own, 1+c.RetryShare)
 			}
-			if a := float64(outer) * own; a > 1 && c.Pool.Cap > 0 && c.Degraded > 0 {
+			if a := outer * own; a > 1 && c.Pool.Cap > 0 && c.Degraded > 0 {
 				emit(c.place(), r02{c.Rate, c.Degraded, a, c.Pool.Cap * w.Service.Min})
 			}
 		}
 	})
+}
+
+// budgeted is how often proxies send one attempt when all calls fail: as often as
+// the route says, or as the retry budget lets them.
+func (w *World) budgeted(c Call) float64 {
+	tries := float64(c.tries())
+	if c.Policy == nil || c.Policy.Budget == nil {
+		return tries
+	}
+	if b := w.budgetPercent(c.Policy.Budget) / 100; b < 1 {
+		tries = min(tries, 1/(1-b))
+	}
+	return tries
 }

@@ -9,7 +9,7 @@ type r05 struct {
 }
 
 func (n r05) verdict() Verdict {
-	budget := "None"
+	budget := "none"
 	if n.Budget != nil {
 		budget = say("%g", *n.Budget)
 	}

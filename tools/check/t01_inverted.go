@@ -8,8 +8,12 @@ type t01 struct {
 }
 
 func (n t01) verdict() Verdict {
+	inner := say("inner %g s", n.Inner)
+	if n.Overhead > 0 {
+		inner += say(" and %.4g s on the way", n.Overhead)
+	}
 	return holds(n.Inner+n.Overhead < n.Outer,
-		say("inner %g s vs outer %g s: up to %g s of work after the caller left; gateway may count success the caller never saw", n.Inner, n.Outer, max(0, n.Inner-n.Outer)),
+		say("%s vs outer %g s: up to %g s of work after the caller left; gateway may count success the caller never saw", inner, n.Outer, max(0, n.Inner-n.Outer)),
 		say("an inner deadline below %.4g s, and the rest of it passed on", n.Outer-n.Overhead)).scaled(n.Outer, n.Inner, "s")
 }
 

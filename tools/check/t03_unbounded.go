@@ -5,6 +5,9 @@ import "strings"
 // t03 is whether every hop gives up at some time.
 type t03 struct {
 	Timeouts []float64 `json:"t"`
+
+	// Hops says whose they are, if that is known.
+	Hops []string
 }
 
 func (n t03) verdict() Verdict {
@@ -13,6 +16,9 @@ func (n t03) verdict() Verdict {
 	for i, t := range n.Timeouts {
 		ok = ok && t > 0
 		texts[i] = say("%g", t)
+		if i < len(n.Hops) {
+			texts[i] = say("%s %g s", n.Hops[i], t)
+		}
 	}
 	return holds(ok, say("timeouts [%s]", strings.Join(texts, ", ")), "a timeout at every hop; 0 is none")
 }
@@ -27,18 +33,19 @@ func ruleT03() Rule {
 			if !c.Inbound && c.Pool == nil || c.Inbound && c.Unbounded && c.Route == nil {
 				continue
 			}
-			timeouts, ref := []float64{}, c.Ref
+			var n t03
+			ref := c.Ref
 			if c.Deadline > 0 || c.Unbounded && !c.Inbound {
-				timeouts = append(timeouts, c.Deadline)
+				n.Timeouts, n.Hops = append(n.Timeouts, c.Deadline), append(n.Hops, "program")
 			}
 			if r := c.Route; r != nil {
-				timeouts = append(timeouts, r.Timeout)
+				n.Timeouts, n.Hops = append(n.Timeouts, r.Timeout), append(n.Hops, "route")
 				if r.Timeout == 0 && c.Deadline > 0 && r.Ref.File != "" {
 					ref = r.Ref
 				}
 			}
-			if len(timeouts) > 0 {
-				emit(Place{Subject: c.Name, Ref: ref}, t03{timeouts})
+			if len(n.Timeouts) > 0 {
+				emit(Place{Subject: c.Name, Ref: ref}, n)
 			}
 		}
 	})

@@ -23,6 +23,9 @@ func ruleT06() Rule {
 				continue // grpc-timeout tells the proxy what the program allows
 			}
 			n := t06{App: c.Attempt, Detector: true}
+			if c.Policy.Plane == "envoy" || c.Policy.Plane == "envoy-gateway" {
+				n.Proxy = envoyTimeout // of a route that nobody wrote
+			}
 			if r := c.Route; r != nil {
 				n.Proxy = r.Timeout
 				if r.PerTry > 0 {

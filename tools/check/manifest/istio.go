@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -31,7 +33,32 @@ func inSpec(unknown []string) []string {
 func decodeDestinationRule(tree map[string]any) (any, []string, error) {
 	v := &DestinationRule{new(networking.DestinationRule)}
 	unknown, err := istio(tree["spec"], v.DestinationRule)
+	if err == nil {
+		err = percentagesOf(v.DestinationRule)
+	}
 	return v, inSpec(unknown), err
+}
+
+// percentagesOf returns which percentages of a rule are none. Istio refuses such a
+// rule, so what would follow from it need not be said.
+func percentagesOf(rule *networking.DestinationRule) error {
+	var errs []error
+	look := func(path string, policy *networking.TrafficPolicy) {
+		od := policy.GetOutlierDetection()
+		for _, f := range []struct {
+			name  string
+			value int32
+		}{{"maxEjectionPercent", od.GetMaxEjectionPercent()}, {"minHealthPercent", od.GetMinHealthPercent()}} {
+			if f.value < 0 || f.value > 100 {
+				errs = append(errs, fmt.Errorf("%s.outlierDetection.%s: %d is not in [0, 100]; 50 would do", path, f.name, f.value))
+			}
+		}
+	}
+	look("spec.trafficPolicy", rule.GetTrafficPolicy())
+	for i, s := range rule.GetSubsets() {
+		look(fmt.Sprintf("spec.subsets[%d].trafficPolicy", i), s.GetTrafficPolicy())
+	}
+	return errors.Join(errs...)
 }
 
 func decodeVirtualService(tree map[string]any) (any, []string, error) {

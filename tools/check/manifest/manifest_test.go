@@ -199,3 +199,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAPercentageThatIsNoneIsRefused(t *testing.T) {
+	s := Parse("f", []byte(strings.Replace(rule, "maxEjectionPercent: 100", "maxEjectionPercent: 101\n      minHealthPercent: -1", 1)))
+	if len(s.Objects) != 0 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Text, "maxEjectionPercent: 101") || !strings.Contains(s.Problems[0].Text, "minHealthPercent: -1") {
+		t.Errorf("Parse = %+v, %+v, want one problem with both numbers and no object", s.Objects, s.Problems)
+	}
+}
