@@ -2,6 +2,7 @@ package simreport
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/offtake-go/offtake/capacity/simulate"
 	"github.com/offtake-go/offtake/capacity/simulate/scenario"
@@ -55,7 +56,6 @@ func (s *Sweep) view(base *scenario.File) *sweepView {
 	for _, f := range some {
 		v.Names = append(v.Names, f.name)
 	}
-	best := 0
 	for i, row := range rows {
 		f := failedShare(row)
 		r := sweepRow{Value: s.Values[i], Y: 10 + sweepPitch*float64(i), Mean: axis(f.Mean), Min: axis(f.Min), Max: axis(f.Max)}
@@ -63,12 +63,32 @@ func (s *Sweep) view(base *scenario.File) *sweepView {
 			r.Figures = append(r.Figures, figure.text(row))
 		}
 		v.Rows = append(v.Rows, r)
-		if f.Mean < failedShare(rows[best]).Mean {
-			best = i
+	}
+	v.Best = best(s.Values, rows)
+	return v
+}
+
+// best says with which value the fewest calls failed, and which others the seeds
+// do not tell from it.
+func best(values []string, rows []*Played) string {
+	least := 0
+	for i, row := range rows {
+		if failedShare(row).Mean < failedShare(rows[least]).Mean {
+			least = i
 		}
 	}
-	v.Best = fmt.Sprintf("Fewest calls failed with %s: %s.", s.Values[best], percent(failedShare(rows[best]).Mean))
-	return v
+	f := failedShare(rows[least])
+	var alike []string
+	for i, row := range rows {
+		if other := failedShare(row); i != least && other.Min <= f.Max {
+			alike = append(alike, values[i])
+		}
+	}
+	text := fmt.Sprintf("Fewest calls failed with %s: %s", values[least], percent(f.Mean))
+	if len(alike) > 0 {
+		text += "; the seeds do not tell it from " + strings.Join(alike, ", ")
+	}
+	return text + "."
 }
 
 func failedShare(p *Played) simulate.Spread {
