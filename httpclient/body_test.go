@@ -159,16 +159,21 @@ func TestATruncatedBodyIsAFailure(t *testing.T) {
 	}
 }
 
+// zipped compresses a body for a client that asks for it.
+func zipped(w http.ResponseWriter, r *http.Request) (out io.Writer, done func()) {
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		return w, func() {}
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	zip := gzip.NewWriter(w)
+	return zip, func() { zip.Close() }
+}
+
 func TestABodyBeyondTheLimitIsCutWithATypedError(t *testing.T) {
 	for name, o := range map[string]*Options{"plain": {MaxBody: 1 << 20}, "bomb": {MaxBody: 1 << 20, Gzip: true}} {
 		c, _ := loopback(t, capacity.Plan{InFlight: 1}, o, func(w http.ResponseWriter, r *http.Request) {
-			out := io.Writer(w)
-			if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-				w.Header().Set("Content-Encoding", "gzip")
-				zip := gzip.NewWriter(w)
-				defer zip.Close()
-				out = zip
-			}
+			out, done := zipped(w, r)
+			defer done()
 			for range 8 {
 				if _, err := out.Write(make([]byte, 1<<20)); err != nil {
 					return
@@ -235,13 +240,8 @@ func TestTrailersAndGzipComeAsFromNetHTTP(t *testing.T) {
 	for name, o := range map[string]*Options{"plain": nil, "gzip": {Gzip: true}} {
 		c, _ := loopback(t, capacity.Plan{InFlight: 1}, o, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Trailer", "Checksum")
-			out := io.Writer(w)
-			if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-				w.Header().Set("Content-Encoding", "gzip")
-				zip := gzip.NewWriter(w)
-				defer zip.Close()
-				out = zip
-			}
+			out, done := zipped(w, r)
+			defer done()
 			io.WriteString(out, "hello")
 			w.Header().Set("Checksum", "42")
 		})

@@ -87,6 +87,25 @@ func TestDialsStayWithinThePlanAndEndWithClose(t *testing.T) {
 	})
 }
 
+// wantAllRefused makes twenty calls at once, and wants all of them to fail with an
+// error after a time.
+func wantAllRefused(t *testing.T, c *Client, want error, after time.Duration) {
+	t.Helper()
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := get(t, c, "/"); !errors.Is(err, want) {
+				t.Errorf("err = %v, want %v", err, want)
+			}
+		})
+	}
+	wg.Wait()
+	if got := time.Since(start); got != after {
+		t.Errorf("all had failed after %v, want %v", got, after)
+	}
+}
+
 func TestWaitersFailTogetherWhenEveryDialFails(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	plan := capacity.Plan{InFlight: 20, Attempts: capacity.NoRetry}
@@ -96,19 +115,7 @@ func TestWaitersFailTogetherWhenEveryDialFails(t *testing.T) {
 		<-time.After(100 * time.Millisecond)
 		return nil, refused
 	}, func(t *testing.T, c *Client) {
-		start := time.Now()
-		var wg sync.WaitGroup
-		for range 20 {
-			wg.Go(func() {
-				if _, err := get(t, c, "/"); !errors.Is(err, refused) {
-					t.Errorf("err = %v, want %v", err, refused)
-				}
-			})
-		}
-		wg.Wait()
-		if got := time.Since(start); got != 100*time.Millisecond {
-			t.Errorf("all had failed after %v, want 100ms", got)
-		}
+		wantAllRefused(t, c, refused, 100*time.Millisecond)
 		if got := dials.Load(); got != dialsAtOnce {
 			t.Errorf("dials = %d, want %d", got, dialsAtOnce)
 		}

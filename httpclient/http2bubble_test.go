@@ -70,18 +70,9 @@ func TestWaitersForAStreamFailTogetherWhenEveryDialFails(t *testing.T) {
 			return nil, refused
 		}
 	}, func(t *testing.T, c *Client) {
-		start := time.Now()
-		var wg sync.WaitGroup
-		for range 20 {
-			wg.Go(func() {
-				if _, err := get(t, c, "/"); !errors.Is(err, refused) {
-					t.Errorf("err = %v, want %v", err, refused)
-				}
-			})
-		}
-		wg.Wait()
-		if got := time.Since(start); got != 100*time.Millisecond || dials.Load() != 2 {
-			t.Errorf("all had failed after %v and %d dials, want 100ms and 2", got, dials.Load())
+		wantAllRefused(t, c, refused, 100*time.Millisecond)
+		if got := dials.Load(); got != 2 {
+			t.Errorf("dials = %d, want 2", got)
 		}
 	})
 }

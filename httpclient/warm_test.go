@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -264,17 +263,7 @@ func TestWarmDialsWhatTheFirstBurstNeeds(t *testing.T) {
 			t.Fatalf("Warm() = %v, want nil", err)
 		}
 		eventually(t, "10 connections after Warm", func() bool { return dials() == 10 })
-		var wg sync.WaitGroup
-		for range 10 {
-			wg.Go(func() {
-				if resp, err := get(t, c, "/"); err != nil {
-					t.Error(err)
-				} else {
-					read(t, resp)
-				}
-			})
-		}
-		wg.Wait()
+		together(t, c, 10)
 		if got := dials(); got != 10 {
 			t.Errorf("%s: connections after the burst = %d, want 10", scheme, got)
 		}
