@@ -18,6 +18,9 @@ func (n t02) verdict() Verdict {
 
 func (n t02) remedy() string {
 	room := n.Outer - n.Pauses - n.Overhead
+	if room <= 0 {
+		return say("fewer than %d attempts: the pauses between them alone take %.4g s", n.Attempts, n.Pauses)
+	}
 	s := say("at most %.4g s for each attempt", room/float64(n.Attempts))
 	if fit := int(room / n.Each); fit > 0 && fit < n.Attempts {
 		s += say(", or %d of them", fit)

@@ -1,0 +1,82 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/offtake-go/offtake/capacity/contract"
+)
+
+func TestARemedyIsInTheWordsOfItsControlPlane(t *testing.T) {
+	i := slices.IndexFunc(Rules(), func(r Rule) bool { return r.ID == "O03" })
+	for plane, want := range map[string]string{"": "minHealthPercent", "istio": "minHealthPercent", "envoy": "healthy_panic_threshold", "envoy-gateway": "or panicThreshold"} {
+		v, err := Rules()[i].Try([]byte(`{"n":20,"m":100,"thr":0,"plane":"` + plane + `"}`))
+		if err != nil || v.Holds || !strings.Contains(v.Remedy, want) {
+			t.Errorf("O03 on %q = %+v, %v, want %s in the remedy", plane, v, err, want)
+		}
+	}
+}
+
+// only is what one rule finds.
+func only(w *World, id string) []Finding {
+	return slices.DeleteFunc(w.Check(Baseline{}).Findings, func(f Finding) bool { return f.Rule != id })
+}
+
+func TestTheRemedyForRetriesIsOne(t *testing.T) {
+	const rule = "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: a}\nspec: {host: a, trafficPolicy: {connectionPool: {tcp: {connectTimeout: 1s}}}}\n"
+	const budget = "trafficPolicy: {retryBudget: {percent: 20}, connectionPool"
+	// so slow that two attempts of each call just fit
+	slow := func(mesh string) *World {
+		w := worldOf(t, "http", mesh)
+		c := &w.Calls[0]
+		c.Degraded = float64(c.Pool.Cap*w.Service.Min) / (2 * c.Rate)
+		return w
+	}
+	found := only(slow(rule), "R02")
+	if len(found) != 1 || !strings.Contains(found[0].Remedy, "at most 2 attempts per call, by fewer or by a retry budget of 50%") {
+		t.Fatalf("R02 of 3 tries = %+v, want it with the budget that would do", found)
+	}
+	if found := only(slow(strings.Replace(rule, "trafficPolicy: {connectionPool", budget, 1)), "R02"); len(found) != 0 {
+		t.Errorf("R02 with a retry budget = %+v, want none: it lets through 1.25 attempts", found)
+	}
+}
+
+func TestOnlyALivenessProbeCanWaitForTooLong(t *testing.T) {
+	const pod = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 6, template: {spec: {containers: [{name: a}]}}}\n"
+	probed := strings.Replace(pod, "{name: a}]", "{name: a, livenessProbe: {httpGet: {path: /, port: 80}}}]", 1)
+	for mesh, want := range map[string]int{pod: 0, probed: 1} {
+		w := worldOf(t, "http", mesh)
+		w.Contract.Door = &contract.Door{InFlight: 4, Queue: 60, Latency: 100 * time.Millisecond, Probes: "shared"}
+		w.readDoor()
+		if found := only(w, "K02"); len(found) != want {
+			t.Errorf("K02 of %q = %+v, want %d", mesh, found, want)
+		}
+	}
+}
+
+func TestEnvoysTimeoutHoldsWhereNobodyStatesOne(t *testing.T) {
+	w := worldOf(t, "http", strings.Replace(strings.TrimPrefix(attachedPolicy, "---\n"), "kind: HTTPRoute, name: web", "kind: Service, name: b", 1))
+	w.Calls[0].Route = nil
+	for deadline, want := range map[float64]int{14: 1, 16: 0} {
+		w.Calls[0].Deadline, w.Calls[0].Attempt = deadline, deadline
+		if found := only(w, "T06"); len(found) != want {
+			t.Errorf("T06 with a deadline of %g s = %+v, want %d: the proxy's is 15 s", deadline, found, want)
+		}
+	}
+}
+
+func TestEvidenceOfTimeoutsNamesTheHops(t *testing.T) {
+	found := only(worldOf(t, "http", "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: a}\nspec: {host: a}\n"), "T03")
+	if len(found) != 1 || found[0].Evidence != "timeouts [program 8 s, route 0 s]" {
+		t.Errorf("T03 = %+v, want it with both hops named", found)
+	}
+}
+
+func TestPausesThatFillTheDeadlineLeaveNoAttempt(t *testing.T) {
+	v := attemptsWithin(5, 0.1, 0.4).verdict()
+	if v.Holds || v.Remedy != "fewer than 5 attempts: the pauses between them alone take 0.525 s" {
+		t.Errorf("5 attempts within 0.4 s = %+v, want a remedy without a negative time", v)
+	}
+}
