@@ -21,7 +21,7 @@ func accepted(headers []string) string {
 				continue
 			}
 		}
-		if q <= best {
+		if !(q > best) { // NaN is no preference
 			continue
 		}
 		switch name {

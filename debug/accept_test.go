@@ -13,6 +13,7 @@ func TestTheFormIsWhatIsPreferredByName(t *testing.T) {
 		"text/event-stream":                       "text/event-stream",
 		"application/json;q=none, text/html;q=.1": "text/html",
 		"application/json;q=0":                    "",
+		"application/json;q=NaN":                  "",
 		";;;, text/html":                          "text/html",
 		"TEXT/HTML":                               "text/html",
 	} {
