@@ -11,7 +11,7 @@ import (
 type Options struct {
 	// Plane and Version override the contract's mesh. Version is that of the
 	// control plane, such as 1.29.2.
-	Plane   contract.ControlPlane
+	Plane   ControlPlane
 	Version string
 
 	// Namespace is that of the service's workload, where manifests of several have
