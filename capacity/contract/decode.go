@@ -139,7 +139,11 @@ func (d *decoder) pairs(n *yaml.Node, path string) func(yield func(key, value *y
 		first := map[string]int{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+			if key.Tag == "!!merge" {
+				d.mistake(key, path, "merge keys are not read; an overlay under environments would do, or the values themselves")
+				continue
+			}
+			if key.Kind != yaml.ScalarNode {
 				d.mistake(key, path, "the key is not a plain word")
 				continue
 			}

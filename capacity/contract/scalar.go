@@ -30,6 +30,9 @@ func setScalar(n *yaml.Node, v reflect.Value) error {
 		return fmt.Errorf("it has %d characters; 1000 would do", len(s))
 	}
 	if n.Tag == "!!str" && decimal(s) && isPlainNumber(v) {
+		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0 {
+			return fmt.Errorf("%q is more than a number can be; 10 would do", s) // so large that YAML takes it for text
+		}
 		return fmt.Errorf("%q is text; the number without quotes would do", s)
 	}
 	switch p := v.Addr().Interface().(type) {
