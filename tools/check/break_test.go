@@ -78,7 +78,7 @@ func TestOneBrokenLineFiresItsRule(t *testing.T) {
 		{"C10", []string{"  risk:", legacy, "latency: 100ms\n    client", "latency: 100ms\n    limit: 400\n    client"}},
 		{"C11", []string{"  risk:", strings.Replace(legacy, "1200/s", "60000/s", 1)}},
 		{"C12", []string{"latency: 20ms", "latency: 20ms\n    client: {timeout: 1s}", "rate: 600/s", "rate: 72000/s"}},
-		{"C13", []string{"serverIdle: 120s", "serverIdle: 90s"}},
+		{"C13", []string{"  risk:", legacy, "client: {maxIdle: 2, timeout: 2s}", "serverIdle: 60s\n    client: {maxIdle: 2, timeout: 2s}"}},
 		{"C14", []string{"queue: 16, latency: 200ms", "queue: 300, latency: 200ms"}},
 		{"C15", []string{"http2MaxRequests: 40", "http2MaxRequests: 1"}},
 		{"T01", []string{"idempotent: true", "idempotent: true\n    deadline: 3s"}},

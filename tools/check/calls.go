@@ -3,6 +3,7 @@ package check
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/capacity/contract"
@@ -68,8 +69,18 @@ func (w *World) pool(c *Call, name string, u contract.Upstream) {
 	c.Deadline, c.Attempt, c.Attempts, c.RetryShare = plan.Deadline.Seconds(), plan.Attempt.Seconds(), plan.Attempts, plan.RetryShare
 	c.Pool = &Pool{
 		Cap: plan.InFlight, Idle: plan.Connections, Queue: max(plan.Queue, 0), Connections: plan.Connections, Streams: plan.Streams,
-		IdleTimeout: 90, Headroom: headroom,
+		IdleTimeout: ownIdle(u).Seconds(), Headroom: headroom,
 	}
+}
+
+// ownIdle is when a client of this module closes an idle connection:
+// httpclient.Options.Idle, as package factory sets it.
+func ownIdle(u contract.Upstream) time.Duration {
+	const byDefault = 45 * time.Second
+	if u.ServerIdle == 0 {
+		return byDefault
+	}
+	return min(byDefault, u.ServerIdle/5*4)
 }
 
 // planOf returns the plan of an upstream, or the best that an infeasible demand
