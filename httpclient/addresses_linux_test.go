@@ -87,15 +87,14 @@ func TestTrafficFollowsDNSWithinTheAge(t *testing.T) {
 	together(t, c, 4)
 	moved.Store(true)
 	<-time.After(25 * time.Millisecond) // older than any jitter allows
-	together(t, c, 4)                   // the last on the old connections
 	before := at[0].Load()
 	for range 10 {
 		together(t, c, 4)
 	}
-	if got := at[0].Load() - before; got != 0 {
-		t.Errorf("requests to the old address after its connections' age = %d, want 0", got)
+	if got := at[0].Load() - before; got > 4 {
+		t.Errorf("requests to the old address after its connections' age = %d, want 4 at the most: one on each", got)
 	}
-	if got := at[1].Load(); got < 40 {
-		t.Errorf("requests to the new address = %d, want at least 40", got)
+	if got := at[1].Load(); got < 36 {
+		t.Errorf("requests to the new address = %d, want at least 36", got)
 	}
 }

@@ -19,7 +19,9 @@ func (d *dialer) awaitSlot(ctx context.Context, address string) (net.Conn, error
 	d.want(address, 1)
 	defer d.want(address, -1)
 	w := &wish{address: address, granted: cancel}
-	d.stash.await(w)
+	if ready := d.stash.await(w); ready != nil {
+		return ready, nil
+	}
 	d.stash.dropOthers(address)
 	d.makeRoom()
 	_, err := d.slots.Enter(ctx)

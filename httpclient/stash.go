@@ -35,10 +35,21 @@ type wish struct {
 	conn    net.Conn
 }
 
-func (s *stash) await(w *wish) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting = append(s.waiting, w)
+// await takes note of a wish, unless there is a live connection for it already:
+// then it returns that.
+func (s *stash) await(w *wish) net.Conn {
+	for {
+		s.mu.Lock()
+		c := s.popLocked(w.address)
+		if c == nil {
+			s.waiting = append(s.waiting, w)
+		}
+		s.mu.Unlock()
+		if c == nil || alive(c) {
+			return c
+		}
+		c.Close()
+	}
 }
 
 // forget ends a wish, and returns what it was granted; nil for nothing.
@@ -87,6 +98,10 @@ func (s *stash) take(address string) net.Conn {
 func (s *stash) pop(address string) net.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.popLocked(address)
+}
+
+func (s *stash) popLocked(address string) net.Conn {
 	for i := len(s.conns) - 1; i >= 0; i-- {
 		if at := s.conns[i]; at.address == address {
 			at.expiry.Stop()
@@ -117,9 +132,20 @@ func (s *stash) dropOthers(address string) {
 	s.dropIf(func(at stashed) bool { return at.address != address })
 }
 
-// dropOlder closes those that have been kept for longer than age.
-func (s *stash) dropOlder(age time.Duration) {
-	s.dropIf(func(at stashed) bool { return time.Since(at.since) > age })
+// dropOldest closes the one that has been kept for longest, if that is longer than
+// age, and says whether it did.
+func (s *stash) dropOldest(age time.Duration) bool {
+	s.mu.Lock()
+	var oldest net.Conn
+	if len(s.conns) > 0 && time.Since(s.conns[0].since) > age {
+		oldest = s.conns[0].conn
+	}
+	s.mu.Unlock()
+	if oldest == nil {
+		return false
+	}
+	s.drop(oldest)
+	return true
 }
 
 // prune closes those that are no longer alive.

@@ -216,8 +216,8 @@ func TestTheClientKeepsItselfWarm(t *testing.T) {
 		if err := c.Warm(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for range 60 { // a trickle uses one connection, and the others grow old
-			<-time.After(time.Second)
+		for range 200 { // a trickle uses one connection, and the others grow old
+			<-time.After(300 * time.Millisecond)
 			together(t, c, 1)
 			synctest.Wait()
 			if got := c.Stats().Open; got < 9 || got > 10 {
@@ -238,7 +238,6 @@ func TestTheClientKeepsItselfWarm(t *testing.T) {
 
 func TestAConnectionThatDiedInReserveIsNotGivenOut(t *testing.T) {
 	server := httptest.NewUnstartedServer(slow(0))
-	server.Config.ReadHeaderTimeout = 300 * time.Millisecond // it closes what says nothing
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
@@ -246,7 +245,7 @@ func TestAConnectionThatDiedInReserveIsNotGivenOut(t *testing.T) {
 	if err := c.Warm(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(500 * time.Millisecond)
+	server.CloseClientConnections()
 	for range 5 {
 		resp, err := c.Post("/", "text/plain", strings.NewReader("x"))
 		if err != nil {

@@ -17,6 +17,21 @@ func (w *warming) dial(ctx context.Context) error {
 	return err
 }
 
+// renew replaces, one after the other, what would be gone from the reserve before
+// the next look, and then opens what is missing.
+func (w *warming) renew(ctx context.Context) error {
+	d := w.core.dialer
+	for age := w.core.options.Idle * 2 / 5; d.stash.dropOldest(age); {
+		if err := d.pace.Wait(ctx); err != nil {
+			return err
+		}
+		if err := w.dialOne(ctx); err != nil {
+			return err
+		}
+	}
+	return w.dial(ctx)
+}
+
 func (w *warming) dialOne(ctx context.Context) error {
 	d := w.core.dialer
 	address := w.core.target.dialAddress()

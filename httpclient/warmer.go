@@ -119,14 +119,12 @@ func (w *warmer) lost() {
 func (w *warmer) topUp() error {
 	c := w.core
 	top := &warming{core: c, want: c.plan.Load().Warm}
-	way := (*warming).dial
+	way := (*warming).renew
 	switch {
 	case c.streams != nil && !c.streams.plain.Load():
 		way = (*warming).share
 	case c.options.Base != nil && c.options.Base.Proxy != nil:
 		return nil
-	default:
-		c.dialer.stash.dropOlder(c.options.Idle / 2) // or it would be gone before the next look
 	}
 	err := way(top, c.dialer.life)
 	if err == nil && top.got < top.want {
