@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// installing has one installation at a time: the package manager has a lock.
-var installing sync.Mutex
+// installing has one installation at a time, since the package manager has a lock,
+// and one look for what there is.
+var installing struct {
+	sync.Mutex
+	updated bool
+}
 
 // need returns the path of a program, and installs Debian's package of it first
 // if it is not there.
@@ -25,20 +29,27 @@ func need(t *testing.T, program, pkg string) string {
 		return path
 	}
 	t.Logf("installing %s with apt-get", pkg)
-	for _, args := range [][]string{{"update"}, {"install", "-y", "--no-install-recommends", pkg}} {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "apt-get", args...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			missing(t, "apt-get %v: %v\n%s", args, err, out)
-		}
+	if !installing.updated {
+		aptGet(t, "update")
+		installing.updated = true
 	}
+	aptGet(t, "install", "-y", "--no-install-recommends", pkg)
 	path, err := exec.LookPath(program)
 	if err != nil {
 		missing(t, "%s is not there though %s is installed: %v", program, pkg, err)
 	}
 	return path
+}
+
+func aptGet(t *testing.T, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "apt-get", args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		missing(t, "apt-get %v: %v\n%s", args, err, out)
+	}
 }
 
 // missing ends a test that can't have its part.
