@@ -55,7 +55,7 @@ func (u *upstream) register(s *grpc.Server) {
 	}, u)
 }
 
-func (u *upstream) handle(_ any, ctx context.Context, decode func(any) error, through grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // grpc.MethodDesc has it so
+func (u *upstream) handle(_ any, ctx context.Context, decode func(any) error, through grpc.UnaryServerInterceptor) (any, error) {
 	in := new(wrapperspb.BytesValue)
 	if err := decode(in); err != nil {
 		return nil, err

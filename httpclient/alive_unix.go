@@ -4,6 +4,7 @@ package httpclient
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"syscall"
 	"time"
@@ -30,10 +31,10 @@ func alive(c net.Conn) bool {
 		if !ok {
 			return false // nobody has asked for anything yet
 		}
-		t.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_ = t.SetReadDeadline(time.Now().Add(time.Millisecond)) // if it fails, so does the read
 		n, err := t.Read(make([]byte, 1))
-		t.SetReadDeadline(time.Time{})
-		if timeout, ok := err.(net.Error); n > 0 || !ok || !timeout.Timeout() {
+		_ = t.SetReadDeadline(time.Time{})
+		if timeout, ok := errors.AsType[net.Error](err); n > 0 || !ok || !timeout.Timeout() {
 			return false
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// NoLimit, as Options.MaxBody, leaves response bodies unbounded: a download, not
+// NoLimit as Options.MaxBody leaves response bodies unbounded: a download, not
 // an answer.
 const NoLimit = -1
 

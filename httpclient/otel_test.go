@@ -50,7 +50,7 @@ func events(s trace.ReadOnlySpan) string {
 func attributeOf(s trace.ReadOnlySpan, key string) string {
 	for _, a := range s.Attributes() {
 		if a.Key == attribute.Key(key) {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/offtake-go/offtake/internal/gate"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/offtake-go/offtake/internal/gate"
 )
 
 func BenchmarkEnterAndLeave(b *testing.B) {

@@ -5,6 +5,7 @@ import "fmt"
 // A Cause says how a call or a request ended.
 type Cause uint8
 
+// The causes.
 const (
 	Served          Cause = iota // answered in time
 	CallerTimeout                // the caller stopped waiting

@@ -115,8 +115,8 @@ func TestArrivalsFollowTheLoad(t *testing.T) {
 func TestNothingArrivesAfterTheRateFallsToZero(t *testing.T) {
 	a := newArrivals(Callers{Load: []Point{{0, 10}, {time.Second, 0}}})
 	r := rand.New(rand.NewPCG(1, 1))
-	at, n := int64(0), 0
-	for at = a.after(0, r); at <= int64(time.Second); at = a.after(at, r) {
+	n, at := 0, a.after(0, r)
+	for ; at <= int64(time.Second); at = a.after(at, r) {
 		n++
 	}
 	if n == 0 || a.after(int64(time.Second), r) < int64(1000*time.Hour) {

@@ -11,7 +11,7 @@ const barWidth = 40
 
 // progressOn returns a function that draws a bar on w if w is a terminal, and one
 // that takes the bar away. The first is called by one goroutine at a time.
-func progressOn(w io.Writer, what string) (draw func(done float64), clear func()) {
+func progressOn(w io.Writer, what string) (draw func(done float64), wipe func()) {
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil, func() {}
@@ -24,7 +24,7 @@ func progressOn(w io.Writer, what string) (draw func(done float64), clear func()
 }
 
 // bar draws a bar that is what percent of it say, and again only when that changes.
-func bar(w io.Writer, what string) (draw func(done float64), clear func()) {
+func bar(w io.Writer, what string) (draw func(done float64), wipe func()) {
 	last := -1
 	draw = func(done float64) {
 		percent := int(100 * done)

@@ -10,11 +10,11 @@ import (
 
 func TestTheBarFillsAndGoesAway(t *testing.T) {
 	var b bytes.Buffer
-	draw, clear := bar(&b, "simulating")
+	draw, wipe := bar(&b, "simulating")
 	for _, done := range []float64{0.004, 0.5, 0.501, 1} {
 		draw(done)
 	}
-	clear()
+	wipe()
 	want := "\rsimulating " + strings.Repeat("░", 40) + "   0 %" +
 		"\rsimulating " + strings.Repeat("█", 20) + strings.Repeat("░", 20) + "  50 %" +
 		"\rsimulating " + strings.Repeat("█", 40) + " 100 %" +
@@ -30,10 +30,10 @@ func TestOnlyATerminalHasABar(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if draw, clear := progressOn(file, "simulating"); draw != nil {
+	if draw, wipe := progressOn(file, "simulating"); draw != nil {
 		t.Error("progressOn(a file) draws, want nothing")
 	} else {
-		clear()
+		wipe()
 	}
 	var b bytes.Buffer
 	if draw, _ := progressOn(&b, "simulating"); draw != nil {

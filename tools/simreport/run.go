@@ -153,9 +153,9 @@ func load(o options) (*Report, error) {
 // run plays everything, on all cores.
 func (r *Report) run(ctx context.Context, o options, stderr io.Writer) error {
 	for _, p := range r.Played {
-		draw, clear := progressOn(stderr, "simulating")
+		draw, wipe := progressOn(stderr, "simulating")
 		results, err := simulate.Repeat(ctx, p.File.Scenario(), p.File.Seeds, &simulate.Options{Seed: o.seed, Progress: draw})
-		clear()
+		wipe()
 		if err != nil {
 			return err
 		}
@@ -164,8 +164,8 @@ func (r *Report) run(ctx context.Context, o options, stderr io.Writer) error {
 	if r.Sweep == nil {
 		return nil
 	}
-	draw, clear := progressOn(stderr, "sweeping")
-	defer clear()
+	draw, wipe := progressOn(stderr, "sweeping")
+	defer wipe()
 	rows, err := simulate.Grid(ctx, r.Sweep.scenarios, r.Played[0].File.Seeds, &simulate.Options{Seed: o.seed, Progress: draw})
 	r.Sweep.Rows = rows
 	return err

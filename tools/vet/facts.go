@@ -27,9 +27,14 @@ type WritesClientParam struct {
 // to be one that may build clients.
 type Factory struct{}
 
-func (*UnboundedClient) AFact()   {}
+// AFact marks the type as a fact.
+func (*UnboundedClient) AFact() {}
+
+// AFact marks the type as a fact.
 func (*WritesClientParam) AFact() {}
-func (*Factory) AFact()           {}
+
+// AFact marks the type as a fact.
+func (*Factory) AFact() {}
 
 func (f *UnboundedClient) String() string   { return fmt.Sprintf("unboundedClient(%d)", f.Result) }
 func (f *WritesClientParam) String() string { return fmt.Sprintf("writes(%d, %s)", f.Index, f.Field) }

@@ -27,6 +27,7 @@ const (
 // vet knows no severities and prints all.
 type Severity string
 
+// The severities.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"

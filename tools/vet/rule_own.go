@@ -87,8 +87,7 @@ func (p *pass) asksForBusy(f inspector.Cursor) bool {
 		if obj == nil || obj.Pkg() == nil {
 			continue
 		}
-		switch path := obj.Pkg().Path(); {
-		case path == pkgOfftake, path == pkgOfftake+"/admission":
+		if path := obj.Pkg().Path(); path == pkgOfftake || path == pkgOfftake+"/admission" {
 			return true
 		}
 	}
