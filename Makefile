@@ -2,17 +2,25 @@
 # `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help test vet lint fuzz bench bench-go bench-compare
+.PHONY: help test integration nightly vet lint fuzz bench bench-go bench-compare
 
-# The modules of the workspace that have tests, the root first. go.work ties them.
+# The modules of the workspace, the root first. go.work ties them.
 MODULES := $(shell go list -m -f '{{.Dir}}')
+RACED := $(filter-out %/integration,$(MODULES))
 
 help: ## say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: vet ## vet, and run every test of every module with the race detector
-	@for m in $(MODULES); do echo "== $$m" && (cd $$m && go test -race -shuffle=on -timeout 15m ./...) || exit 1; done
+test: vet ## vet, and run every test of every module, with the race detector where it finds something
+	@for m in $(RACED); do echo "== $$m" && (cd $$m && go test -race -shuffle=on -timeout 15m ./...) || exit 1; done
 	cd tools/golangci && GOWORK=off go test ./... # without -race, for which all of golangci-lint would be built again
+	$(MAKE) integration
+
+integration: ## test against real Prometheus, proxies, probes and a browser; installs what it needs and says so
+	cd integration && go test -count=1 -timeout 15m ./...
+
+nightly: ## a soak of ten minutes at more than twice the load, with faults
+	cd integration && go test -count=1 -v -run Soak -soak 10m -timeout 15m .
 
 vet: ## gofmt, go vet, and our own analyzers on our own code
 	@unformatted=$$(git ls-files '*.go' | grep -v /testdata/ | xargs gofmt -l); \

@@ -37,6 +37,7 @@ func TestTheSimulationReportCanBeRead(t *testing.T) {
 	b.do(t, chromedp.Focus(chromedp.CSS("figure[data-chart]")), chromedp.KeyEvent(kb.ArrowRight))
 	wantScript(t, b, `/^at .*\d/.test(document.querySelector("figure[data-chart] .when").textContent)`, true)
 	b.photograph(t, "report")
+	b.wantContrast(t)
 	b.do(t, chromedp.EmulateViewport(390, 844))
 	wantScript(t, b, `document.documentElement.scrollWidth <= 390`, true)
 	b.photograph(t, "report-phone")
