@@ -61,7 +61,7 @@ func ExampleNew_mistakes() {
 		fmt.Println(line)
 	}
 	// Output:
-	// httpclient: target: "processor.example/v1" has no scheme http or https; "https://processor.example/v1" would do
+	// httpclient: target: "processor.example/v1" has no scheme http or https; one like "https://processor.example" would do
 	// target: "processor.example/v1" has more than a host; paths belong to requests
 	// capacity: Plan.Attempts: 11 is not in [1, 10]: more attempts add load and no answers, and NoRetry is one; 10 would do, or 0 for the default
 	// Options.Idle: 48h0m0s is not in (0s, 1h0m0s]; 45s would do, or 0 for it

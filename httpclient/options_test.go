@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/offtake-go/offtake/capacity"
 )
 
@@ -60,5 +62,24 @@ func TestProtocolsMustSuitTheTarget(t *testing.T) {
 		if _, err := New(target, capacity.Plan{InFlight: 1}, &Options{Protocols: p}); err == nil || !contains(err.Error(), "Options.Protocols") {
 			t.Errorf("New(%q) with %v = %v, want it to name Options.Protocols", target, p, err)
 		}
+	}
+}
+
+func TestATargetThatNobodyCanDialIsRefused(t *testing.T) {
+	for target, says := range map[string]string{
+		"":                          "scheme",
+		"http://":                   "no host",
+		"http://a.example:0":        "[1, 65535]",
+		"https://a.example:99999":   "[1, 65535]",
+		"ftp://me:secret@a.example": "scheme",
+	} {
+		_, err := New(target, capacity.Plan{InFlight: 1}, &Options{Hosts: []string{"b.example:70000"}})
+		if err == nil || !contains(err.Error(), says) || !contains(err.Error(), "Hosts[0]") || contains(err.Error(), "secret") {
+			t.Errorf("New(%q) = %v, want it to say %q, to name Hosts[0], and no password", target, err, says)
+		}
+	}
+	_, err := New("http://a.example", capacity.Plan{InFlight: 1}, &Options{Name: "\xff", Registerer: prometheus.NewRegistry()})
+	if err == nil || !contains(err.Error(), "Options.Name") || !contains(err.Error(), "UTF-8") {
+		t.Errorf("New(Name \"\\xff\") = %v, want it to name Options.Name and UTF-8", err)
 	}
 }

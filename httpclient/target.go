@@ -25,9 +25,12 @@ func parseTarget(raw string, further []string) (target, error) {
 	t := target{scheme: strings.ToLower(u.Scheme), hosts: make(map[string]struct{}, 1+len(further))}
 	var errs []error
 	if t.scheme != "http" && t.scheme != "https" {
-		errs = append(errs, fmt.Errorf("target: %q has no scheme http or https; %q would do", raw, "https://"+strings.TrimPrefix(raw, u.Scheme+"://")))
+		errs = append(errs, fmt.Errorf("target: %q has no scheme http or https; one like %q would do", u.Redacted(), exampleTarget))
 	} else if u.Hostname() == "" {
-		errs = append(errs, fmt.Errorf("target: %q has no host", raw))
+		errs = append(errs, fmt.Errorf("target: %q has no host; one like %q would do", u.Redacted(), exampleTarget))
+	}
+	if !validPort(u.Port()) {
+		errs = append(errs, fmt.Errorf("target: port %s is not in [1, 65535]; none is the scheme's own", u.Port()))
 	}
 	if u.User != nil {
 		errs = append(errs, fmt.Errorf("target: %q has a user in it; credentials belong into a header, by Options.Wrap", u.Redacted()))
@@ -38,13 +41,21 @@ func parseTarget(raw string, further []string) (target, error) {
 	t.host = t.normal(u.Host)
 	t.hosts[t.host] = struct{}{}
 	for i, h := range further {
-		if v, err := url.Parse("//" + h); err != nil || v.Host != h || v.Hostname() == "" {
-			errs = append(errs, fmt.Errorf("Options.Hosts[%d]: %q is not a host or host:port", i, h))
+		if v, err := url.Parse("//" + h); err != nil || v.Host != h || v.Hostname() == "" || !validPort(v.Port()) {
+			errs = append(errs, fmt.Errorf("Options.Hosts[%d]: %q is not a host or host:port; one like %q would do", i, h, "eu.processor.example"))
 			continue
 		}
 		t.hosts[t.normal(h)] = struct{}{}
 	}
 	return t, errors.Join(errs...)
+}
+
+const exampleTarget = "https://processor.example"
+
+// validPort says whether a port can be dialed; none can.
+func validPort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return port == "" || err == nil && n >= 1 && n <= 65535
 }
 
 // normal is a host in the one form that net/http's pool sees: it would make a

@@ -3,7 +3,9 @@ package telemetry
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -55,6 +57,9 @@ type State struct {
 // register adds c to a registry; a nil one is the default. An error names the
 // owner of the name that is already taken.
 func register(r prometheus.Registerer, c prometheus.Collector, kind, name string) (prometheus.Registerer, error) {
+	if !utf8.ValidString(name) {
+		return nil, fmt.Errorf("Name: %q is not UTF-8, as labels must be; %q would do", name, strings.ToValidUTF8(name, "_"))
+	}
 	if r == nil {
 		r = prometheus.DefaultRegisterer
 	}
