@@ -24,6 +24,15 @@ func TestEveryStackAnswersAndIsMeasured(t *testing.T) {
 	}
 }
 
+func TestEveryGRPCStackAndDoorIsMeasured(t *testing.T) {
+	if _, err := GRPC(peers.GRPCStacks(), 1, 5); err != nil {
+		t.Errorf("GRPC() = %v, want nil", err)
+	}
+	if _, err := Doors(peers.Doors(), 1, 5); err != nil {
+		t.Errorf("Doors() = %v, want nil", err)
+	}
+}
+
 func TestOfftakeHoldsWhereBareClientsDoNot(t *testing.T) {
 	bare, ours := stack(t, "net/http"), stack(t, "offtake")
 

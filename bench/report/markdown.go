@@ -19,7 +19,10 @@ func (r *Report) Markdown() string {
 	for _, part := range []struct {
 		name  string
 		costs []measure.Cost
-	}{{"HTTP/1.1 on loopback", r.Loopback}, {"HTTP/1.1 with TLS", r.TLS}, {"HTTP/2", r.HTTP2}} {
+	}{
+		{"HTTP/1.1 on loopback", r.Loopback}, {"HTTP/1.1 with TLS", r.TLS}, {"HTTP/2", r.HTTP2},
+		{"unary gRPC on loopback, client and server", r.GRPC}, {"a request through a server's door", r.Doors},
+	} {
 		b.WriteString("\n" + CostTable(part.name, part.costs))
 	}
 	b.WriteString("\n## Trouble\n\n" + r.OverloadTable() + "\n" + r.outageTable() + "\n" + r.deathTable() + "\n" + r.waitersTable())

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type Report struct {
 	Loopback []measure.Cost     `json:"loopback"`
 	TLS      []measure.Cost     `json:"loopbackTLS"`
 	HTTP2    []measure.Cost     `json:"loopbackHTTP2"`
+	GRPC     []measure.Cost     `json:"grpc"`
+	Doors    []measure.Cost     `json:"doors"`
 	Overload []measure.Overload `json:"overload"`
 	Outage   []measure.Outage   `json:"outage"`
 	Death    []measure.Death    `json:"queryOfDeath"`
@@ -34,19 +37,27 @@ type Report struct {
 }
 
 // New describes the machine and the peers.
-func New(stacks []peers.HTTP) *Report {
+func New() *Report {
 	r := &Report{
 		Machine:  fmt.Sprintf("%s, %d CPUs, %s/%s", processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
 		Go:       runtime.Version(),
 		Date:     time.Now().UTC().Format(time.DateOnly),
 		Versions: map[string]string{},
 	}
+	var modules []string
+	for _, s := range peers.HTTPStacks() {
+		modules = append(modules, s.Module)
+	}
+	for _, s := range peers.GRPCStacks() {
+		modules = append(modules, s.Module)
+	}
+	for _, d := range peers.Doors() {
+		modules = append(modules, d.Module)
+	}
 	built, _ := debug.ReadBuildInfo()
-	for _, s := range stacks {
-		for _, m := range built.Deps {
-			if s.Module != "" && strings.HasPrefix(s.Module, m.Path) {
-				r.Versions[m.Path] = m.Version
-			}
+	for _, m := range built.Deps {
+		if slices.Contains(modules, m.Path) {
+			r.Versions[m.Path] = m.Version
 		}
 	}
 	delete(r.Versions, "github.com/offtake-go/offtake")
