@@ -37,13 +37,13 @@ func (n c04) verdict() Verdict {
 }
 
 func (n c04) levers(load float64, least, connected int) string {
-	s := say("INFEASIBLE; any one of: limit >= %d", least*connected)
+	s := say("limit >= %d", least*connected)
 	gentle := n.Limit / (max(n.Replicas, n.MaxReplicas) + 1 + n.Draining)
 	if floor := ceilTo(load / float64(n.Replicas)); floor <= gentle {
-		s += say(" | maxSurge 1 and maxUnavailable 0, which allow [%d,%d]", floor, gentle)
+		s += say(", or maxSurge 1 and maxUnavailable 0, which allow [%d,%d]", floor, gentle)
 	}
 	carried := float64(n.Limit/connected) * float64(n.Replicas-n.Unavailable)
-	return s + say(" | mean latency <= %.4g s | refuse >= %s with 429", carried/n.Rate, share(1-carried/load))
+	return s + say(", or mean latency <= %.4g s, or refuse >= %s with 429", carried/n.Rate, share(1-carried/load))
 }
 
 func ruleC04() Rule {

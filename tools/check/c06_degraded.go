@@ -11,7 +11,7 @@ type c06 struct {
 func (n c06) verdict() Verdict {
 	critical := capacity.CriticalLatency(n.Cap, n.Rate)
 	return holds(critical >= n.Degraded*(1-1e-12),
-		say("pool saturates when mean latency passes %.4g s; plan must survive %.4g s", critical, n.Degraded),
+		say("pool saturates above a mean of %.4g s, must survive %.4g s", critical, n.Degraded),
 		say("%d places in all replicas together", ceilTo(n.Rate*n.Degraded))).scaled(critical, n.Degraded, "s")
 }
 

@@ -16,7 +16,7 @@ type c11 struct {
 func (n c11) verdict() Verdict {
 	return holds(n.Dials*timeWait <= 0.8*localPorts,
 		say("%.4g sockets in TIME_WAIT of %d ports (limit %.4g dials/s)", n.Dials*timeWait, localPorts, capacity.MaxDials(localPorts, timeWait)),
-		say("keep connections until fewer than %.4g are dialled per second, or widen ip_local_port_range", 0.8*capacity.MaxDials(localPorts, timeWait)))
+		say("fewer than %.4g dials per second: keep connections, or widen ip_local_port_range", 0.8*capacity.MaxDials(localPorts, timeWait)))
 }
 
 func ruleC11() Rule {

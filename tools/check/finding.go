@@ -21,6 +21,9 @@ type Finding struct {
 	Evidence, Remedy string
 	Scale            Scale
 
+	// Depends says that the version of the control plane is not known and decides.
+	Depends bool
+
 	// Detail has several lines where one is not enough.
 	Detail string
 }
@@ -128,7 +131,7 @@ func findingsOf(rule Rule, cases []instance) []Finding {
 			Evidence: c.Evidence, Remedy: c.Remedy, Scale: c.Scale,
 		}
 		if note := eraNote(c.Subject, cases); note != "" {
-			f.Evidence += " (" + note + ")"
+			f.Evidence, f.Depends = f.Evidence+" ("+note+")", true
 		}
 		same := func(o Finding) bool {
 			return o.Subject == f.Subject && o.Ref == f.Ref || o.Ref == f.Ref && o.Evidence == f.Evidence

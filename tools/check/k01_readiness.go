@@ -7,7 +7,7 @@ type k01 struct {
 }
 
 func (n k01) verdict() Verdict {
-	return holds(n.Warm == 0 || n.Gated, say("%g s of traffic before the pool is ready", n.Warm), "a readiness probe that passes when the pools are warm")
+	return holds(n.Warm == 0 || n.Gated, say("%g s of traffic before the pool is ready", n.Warm), "a readiness probe that passes when pools are warm")
 }
 
 func ruleK01() Rule {

@@ -14,7 +14,7 @@ type k02 struct {
 func (n k02) verdict() Verdict {
 	wait := float64(n.Queue) * n.Latency / float64(n.Places)
 	safe := int(math.Ceil(n.Timeout*float64(n.Places)/n.Latency)) - 1
-	return holds(!n.Shared || wait < n.Timeout, say("full queue waits %.4g s, probe timeout %g s; largest safe queue %d", wait, n.Timeout, safe),
+	return holds(!n.Shared || wait < n.Timeout, say("full queue waits %.4g s, probe timeout %g s (largest safe queue %d)", wait, n.Timeout, safe),
 		say("answer probes outside the door, or a queue of at most %d", safe))
 }
 

@@ -11,7 +11,7 @@ type o01 struct {
 func (n o01) verdict() Verdict {
 	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
 	return holds(!Panics(n.Hosts, n.Hosts-out, n.Threshold),
-		say("Emax=%d of %d (%s), healthy %s vs panic < %d%%", out, n.Hosts, n.By, share(float64(n.Hosts-out)/float64(n.Hosts)), n.Threshold),
+		say("at %d%% %d of %d can be ejected (%s), healthy %s vs panic < %d%%", n.Percent, out, n.Hosts, n.By, share(float64(n.Hosts-out)/float64(n.Hosts)), n.Threshold),
 		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out, n.Threshold) })+", or a lower threshold")
 }
 

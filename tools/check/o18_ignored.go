@@ -10,7 +10,7 @@ type o18 struct {
 
 func (n o18) verdict() Verdict {
 	effective := EffectivePanic("istio", n.Minor, PanicPolicy{Outlier: n.Outlier, MinHealth: n.MinHealth, Distribution: n.Distribution})
-	return holds(n.MinHealth == 0 || effective > 0, say("effective healthy_panic_threshold = %d", effective), "one of the two: trafficDistribution or minHealthPercent")
+	return holds(n.MinHealth == 0 || effective > 0, say("effective healthy_panic_threshold = %d", effective), "trafficDistribution or minHealthPercent, not both")
 }
 
 func ruleO18() Rule {

@@ -13,7 +13,7 @@ func (n r02) verdict() Verdict {
 	most := float64(n.Cap) / (n.Rate * n.Latency)
 	// A budget of b is a share of all that is in flight, retries included: attempts
 	// per call stay below 1/(1-b).
-	remedy := say("at most %.4g attempts per call, by fewer or by a retry budget of %s of what is in flight; or more places", most, share(1-1/most))
+	remedy := say("at most %.4g attempts per call: by fewer, or by a retry budget of %s of what is in flight; or more places", most, share(1-1/most))
 	if most < 1 {
 		remedy = say("%d places: even single attempts do not fit", ceilTo(n.Rate*n.Latency))
 	}

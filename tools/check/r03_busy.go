@@ -20,7 +20,7 @@ func (n r03) verdict() Verdict {
 	case "500":
 		retried = retried || slices.Contains(on, "5xx")
 	}
-	return holds(!retried, say("busy=%s, retry_on=%s", n.Busy, n.On), "answer 429 with Retry-After (gRPC RESOURCE_EXHAUSTED), and keep it out of retryOn")
+	return holds(!retried, say("busy=%s is retried (retry_on=%s)", n.Busy, n.On), "answer 429 with Retry-After, kept out of retryOn; in gRPC RESOURCE_EXHAUSTED")
 }
 
 func ruleR03() Rule {

@@ -9,11 +9,11 @@ type r05 struct {
 }
 
 func (n r05) verdict() Verdict {
-	budget := "none"
+	budget := "no budget"
 	if n.Budget != nil {
-		budget = say("%g", *n.Budget)
+		budget = say("budget %g%%", *n.Budget)
 	}
-	return holds(n.Tries <= 1 || n.Budget != nil || float64(n.MaxRetries) < n.Load, say("attempts %d, budget %s, max_retries %d", n.Tries, budget, n.MaxRetries),
+	return holds(n.Tries <= 1 || n.Budget != nil || float64(n.MaxRetries) < n.Load, say("attempts %d, %s (max_retries %d)", n.Tries, budget, n.MaxRetries),
 		"retryBudget with percent 20 and minRetryConcurrency 3")
 }
 

@@ -17,8 +17,8 @@ func (n r09) verdict() Verdict {
 		percent = 0.2
 	}
 	dropped := n.Subset && n.Minor < 30
-	return holds(percent >= 1 && !dropped, say("effective percent %g, dropped by subset: %v", percent, dropped),
-		"percent: 20, written out; the budget repeated in the subset; or Istio 1.30")
+	return holds(percent >= 1 && !dropped, say("effective percent %g, dropped by subset=%v", percent, dropped),
+		"percent 20, written out; the budget repeated in the subset; or Istio 1.30")
 }
 
 func ruleR09() Rule {

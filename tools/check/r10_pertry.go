@@ -15,7 +15,7 @@ type r10 struct {
 func (n r10) verdict() Verdict {
 	on := strings.Split(n.On, ",")
 	retried := slices.Contains(on, "5xx") || slices.Contains(on, "gateway-error") || slices.Contains(on, "reset")
-	return holds(n.PerTry == 0 || n.Tries <= 1 || retried, say("per-try %g s, retry_on %s: a per-try timeout is a local reset", n.PerTry, n.On), "add reset or gateway-error to retryOn, or drop the attempts")
+	return holds(n.PerTry == 0 || n.Tries <= 1 || retried, say("per-try %g s is never retried (retry_on %s): a per-try timeout is a local reset", n.PerTry, n.On), "add reset or gateway-error to retryOn, or drop the attempts")
 }
 
 func ruleR10() Rule {

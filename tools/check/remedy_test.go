@@ -35,7 +35,7 @@ func TestTheRemedyForRetriesIsOne(t *testing.T) {
 		return w
 	}
 	found := only(slow(rule), "R02")
-	if len(found) != 1 || !strings.Contains(found[0].Remedy, "at most 2 attempts per call, by fewer or by a retry budget of 50%") {
+	if len(found) != 1 || !strings.Contains(found[0].Remedy, "at most 2 attempts per call: by fewer, or by a retry budget of 50%") {
 		t.Fatalf("R02 of 3 tries = %+v, want it with the budget that would do", found)
 	}
 	if found := only(slow(strings.Replace(rule, "trafficPolicy: {connectionPool", budget, 1)), "R02"); len(found) != 0 {

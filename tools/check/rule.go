@@ -40,10 +40,12 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 type Verdict struct {
 	Holds bool
 
-	// Evidence is the condition with the numbers in it.
+	// Evidence is the condition with the numbers in it. Parentheses, and what stands
+	// behind a colon, explain it; a short report goes without.
 	Evidence string
 
 	// Remedy is what would make it hold, with its number where one can be derived.
+	// The first alternative is the one to try first.
 	Remedy string
 
 	// Scale compares two numbers where a picture of them helps; its zero value is

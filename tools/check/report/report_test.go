@@ -159,6 +159,7 @@ func hostile() *check.Report {
 func TestNamesCanNotLeaveTheirLine(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, *check.Report) error{
 		"text":     func(w io.Writer, r *check.Report) error { return Text(w, r, false) },
+		"brief":    func(w io.Writer, r *check.Report) error { return Brief(w, r, false, 0) },
 		"markdown": Markdown,
 	} {
 		var b bytes.Buffer

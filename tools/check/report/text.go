@@ -27,7 +27,7 @@ func (p paint) severity(s check.Severity) string {
 // barWidth is how many columns a full bar has.
 const barWidth = 40
 
-// Text writes a report for a person to read.
+// Text writes a report for a person to read, with all there is to say.
 func Text(out io.Writer, r *check.Report, colour bool) error {
 	p := paint(colour)
 	var b strings.Builder
@@ -46,6 +46,9 @@ func Text(out io.Writer, r *check.Report, colour bool) error {
 		fmt.Fprintf(&b, "  %s %s\n", p.in("32", "would do:"), f.Remedy)
 		for line := range strings.Lines(f.Detail) {
 			fmt.Fprintf(&b, "    %s", line)
+		}
+		if rule, ok := check.RuleOf(f.Rule); ok {
+			fmt.Fprintf(&b, "  %s\n", p.in("2", "source: "+rule.Source))
 		}
 		b.WriteString("\n")
 	}

@@ -19,6 +19,7 @@ type checkFlags struct {
 	file, environment       string
 	format, baseline        string
 	writeBaseline, noColour bool
+	verbose                 bool
 	failOn                  check.Severity
 	plane, version          string
 	namespace               string
@@ -30,6 +31,8 @@ func runCheck(c *call, args []string) (int, error) {
 	f.StringVar(&o.file, "f", "offtake.yaml", "the contract")
 	f.StringVar(&o.environment, "env", "", "the environment of the contract")
 	f.StringVar(&o.format, "format", "text", "text, json, sarif, markdown or github")
+	f.BoolVar(&o.verbose, "v", false, "text with all evidence, remedies and sources, and not on one screen")
+	f.BoolVar(&o.verbose, "verbose", false, "the same as -v")
 	f.TextVar(&o.failOn, "fail-on", check.Error, "least severity that fails: info, warning or error")
 	f.StringVar(&o.baseline, "baseline", "", "file with findings that were there before, which are not reported")
 	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings to the -baseline file instead of reporting them")
@@ -82,7 +85,10 @@ func exitOf(r *check.Report, failOn check.Severity) int {
 func (c *call) report(o checkFlags, r *check.Report) error {
 	switch o.format {
 	case "text":
-		return report.Text(c.stdout, r, c.colour && !o.noColour)
+		if o.verbose {
+			return report.Text(c.stdout, r, c.colour && !o.noColour)
+		}
+		return report.Brief(c.stdout, r, c.colour && !o.noColour, c.width)
 	case "json":
 		return report.JSON(c.stdout, r)
 	case "sarif":

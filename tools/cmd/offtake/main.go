@@ -28,6 +28,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/offtake-go/offtake/tools/vet/driver"
 )
 
@@ -45,8 +47,10 @@ type call struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
-	// colour says that stdout is a terminal that shows colours.
+	// colour says that stdout is a terminal that shows colours, width how many
+	// columns it has; 0 is unknown.
 	colour bool
+	width  int
 	now    time.Time
 }
 
@@ -84,7 +88,7 @@ func run(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	c := &call{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, colour: isTerminal(os.Stdout), now: time.Now()}
+	c := &call{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, colour: isTerminal(os.Stdout), width: columns(os.Stdout), now: time.Now()}
 	return c.main(args)
 }
 
@@ -170,4 +174,13 @@ func (c *call) flagHelp(f *flag.FlagSet) {
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// columns is the width of a terminal; 0 if f is none.
+func columns(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }

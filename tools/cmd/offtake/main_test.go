@@ -284,6 +284,37 @@ func TestCheckReadsStandardInput(t *testing.T) {
 	}
 }
 
+// TestTheDocumentedReportIsWhatCheckSays runs the report that docs/check.md shows.
+func TestTheDocumentedReportIsWhatCheckSays(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(text), "<!-- outage:")
+	_, shown, _ = strings.Cut(shown, "```\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	t.Chdir("../../check/testdata/outage24")
+	if code, out, stderr := offtake(t, "", "check", "mesh.yaml"); code != exitFindings || shown == "" || !strings.HasPrefix(out, shown) {
+		t.Errorf("offtake check mesh.yaml = %d, %s%s, want what docs/check.md shows: %s", code, out, stderr, shown)
+	}
+}
+
+func TestVerboseShowsWhatTheScreenHasNoRoomFor(t *testing.T) {
+	t.Chdir("../../check/testdata/outage24")
+	_, brief, _ := offtake(t, "", "check", "mesh.yaml")
+	for _, flag := range []string{"-v", "-verbose", "--verbose"} {
+		code, out, _ := offtake(t, "", "check", flag, "mesh.yaml")
+		for _, want := range []string{"or a lower threshold", "(envoy>=1.28)", "source: Envoy's outlier_detection_impl.cc"} {
+			if !strings.Contains(out, want) || strings.Contains(brief, want) {
+				t.Errorf("check %s = %s, want %q, which the brief report leaves out", flag, out, want)
+			}
+		}
+		if code != exitFindings {
+			t.Errorf("check %s = %d, want %d as without it", flag, code, exitFindings)
+		}
+	}
+}
+
 // TestDocumentedExamplesRun tries the commands of the Action and the hook in docs.
 func TestDocumentedExamplesRun(t *testing.T) {
 	docs, err := filepath.Abs("../../../docs/check.md")

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/offtake-go/offtake/tools/check"
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+// Bounds of what Brief writes.
+const (
+	// DefaultWidth is the columns of a line where no terminal says.
+	DefaultWidth = 100
+
+	// leastWidth is below which a line holds no finding any more.
+	leastWidth = 40
+
+	// inFull is how many findings of one rule are written out. What is behind the
+	// first ones is the same mistake elsewhere.
+	inFull = 3
+)
+
+// Brief writes a report for a person to act on, on as few lines as it takes: two for
+// an error, one for all warnings of a rule. Errors come first, and among them those
+// of the place that has most. A width of 0 is the default.
+func Brief(out io.Writer, r *check.Report, colour bool, width int) error {
+	if width == 0 {
+		width = DefaultWidth
+	}
+	b := brief{paint: paint(colour), width: max(width, leastWidth)}
+	for _, p := range r.Broken {
+		b.wrapped("", "unreadable "+plain(p.Ref.String())+": "+plain(p.Text), "unreadable", "1;31")
+	}
+	errors, others := bySeverity(r.Findings)
+	for _, same := range byRule(errors) {
+		b.errors(same)
+	}
+	for _, same := range byRule(others) {
+		b.lesser(same)
+	}
+	if len(r.Findings)+len(r.Broken) > 0 {
+		b.text.WriteString("\n")
+	}
+	b.closing(r, slices.Concat(errors, others))
+	_, err := io.WriteString(out, b.text.String())
+	return err
+}
+
+// brief is the text so far.
+type brief struct {
+	paint
+	width int
+	text  strings.Builder
+}
+
+// closing writes what holds for all findings, which are in the order of the lines
+// above, and where to read on.
+func (b *brief) closing(r *check.Report, all []check.Finding) {
+	b.plainly(summary(r))
+	var depend []string
+	for _, f := range all {
+		if f.Depends && !slices.Contains(depend, f.Rule) {
+			depend = append(depend, f.Rule)
+		}
+	}
+	if len(depend) > 0 {
+		b.plainly("the control plane's version is not known, and decides " + strings.Join(depend, ", ") + "; -mesh-version 1.29 would do")
+	}
+	if len(all) > 0 {
+		b.plainly("offtake check -v shows every finding in full, offtake explain " + all[0].Rule + " what the rule means")
+	}
+}
+
+// errors writes those of one rule, each with what is wrong and what would do.
+func (b *brief) errors(same []check.Finding) {
+	for _, f := range same[:min(len(same), inFull)] {
+		b.line(f, f.Title+": "+plain(f.Subject))
+		b.wrapped(indent, b.repair(f), "→", "32")
+	}
+	if len(same) > inFull {
+		var places []string
+		for _, f := range same[inFull:] {
+			places = append(places, plain(cmp.Or(f.Ref.String(), f.Subject)))
+		}
+		more := fmt.Sprintf("and %d more of %s: %s", len(places), same[0].Rule, strings.Join(places, ", "))
+		b.text.WriteString(indent + clip(more, b.width-len(indent)) + "\n")
+	}
+}
+
+// lesser writes the warnings or notes of one rule on one line, with what would do
+// where it fits.
+func (b *brief) lesser(same []check.Finding) {
+	about := same[0].Title
+	if len(same) > 1 {
+		about += fmt.Sprintf(" (and %d more)", len(same)-1)
+	}
+	for _, remedy := range shorter(plain(same[0].Remedy)) {
+		if full := about + arrow + remedy; columns(opening(same[0])+full) <= b.width {
+			about = full
+			break
+		}
+	}
+	b.line(same[0], about)
+}
+
+// opening is how the line of a finding begins: severity, rule and place.
+func opening(f check.Finding) string {
+	s := f.Severity.String() + " " + f.Rule + " "
+	if at := plain(f.Ref.String()); at != "" {
+		s += at + " "
+	}
+	return s
+}
+
+// line writes one line about a finding. What does not fit is cut off its end.
+func (b *brief) line(f check.Finding, about string) {
+	line := clip(opening(f)+about, max(b.width, columns(opening(f))+1))
+	rest, _ := strings.CutPrefix(line, f.Severity.String()+" "+f.Rule)
+	b.text.WriteString(b.severity(f.Severity) + " " + b.in("1", f.Rule) + rest + "\n")
+}
+
+const (
+	indent = "      " // as long as the word error
+	arrow  = " → "    // from what is wrong to what would do
+)
+
+// repair is the number that is wrong and the one that would do, on one line if that
+// can be: without what explains the first, then without alternatives to the second.
+func (b *brief) repair(f check.Finding) string {
+	evidence, remedies := plain(f.Evidence), shorter(plain(f.Remedy))
+	line := evidence + arrow + remedies[0]
+	for _, remedy := range remedies {
+		if columns(indent+line) <= b.width {
+			break
+		}
+		line = bare(evidence) + arrow + remedy
+	}
+	return line
+}
+
+// bare leaves out of an evidence what check.Verdict says explains it: parentheses,
+// and what stands behind a colon.
+func bare(evidence string) string {
+	for {
+		begin := strings.LastIndex(evidence, " (")
+		if begin < 0 {
+			break
+		}
+		end := strings.IndexByte(evidence[begin:], ')')
+		if end < 0 {
+			break
+		}
+		evidence = evidence[:begin] + evidence[begin+end+1:]
+	}
+	evidence, _, _ = strings.Cut(evidence, ": ")
+	return evidence
+}
+
+// shorter lists a remedy whole, then without the last of its alternatives or
+// explanations, down to the first of them.
+func shorter(remedy string) []string {
+	all := []string{remedy}
+	for {
+		end := 0
+		for _, before := range []string{"; ", ": ", ", or ", ", so that "} {
+			end = max(end, strings.LastIndex(remedy, before))
+		}
+		if end == 0 {
+			return all
+		}
+		remedy = remedy[:end]
+		all = append(all, remedy)
+	}
+}
+
+// wrapped writes a text on as many lines as it takes, with a word of it in colour.
+func (b *brief) wrapped(indent, text, word, code string) {
+	for _, line := range wrap(text, b.width-len(indent)) {
+		b.text.WriteString(indent + strings.Replace(line, word, b.in(code, word), 1) + "\n")
+	}
+}
+
+// plainly writes a text on as many lines as it takes.
+func (b *brief) plainly(text string) {
+	b.text.WriteString(strings.Join(wrap(text, b.width), "\n") + "\n")
+}
+
+// wrap breaks a line between words.
+func wrap(line string, width int) []string {
+	lines := []string{""}
+	for word := range strings.FieldsSeq(line) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case columns(*last)+1+columns(word) > width:
+			lines = append(lines, word)
+		default:
+			*last += " " + word
+		}
+	}
+	return lines
+}
+
+// clip cuts a text that is too long for its line.
+func clip(s string, width int) string {
+	if columns(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:max(width-1, 0)]) + "…"
+}
+
+func columns(s string) int { return utf8.RuneCountInString(s) }
+
+// bySeverity takes errors apart from what is less. Errors are in the order of their
+// places, those with most of them first: one edit then mends several.
+func bySeverity(all []check.Finding) (errors, others []check.Finding) {
+	count := map[manifest.Ref]int{}
+	for _, f := range all {
+		if f.Severity == check.Error {
+			errors = append(errors, f)
+			count[f.Ref]++
+		} else {
+			others = append(others, f)
+		}
+	}
+	slices.SortStableFunc(errors, func(x, y check.Finding) int {
+		return cmp.Or(cmp.Compare(count[y.Ref], count[x.Ref]), cmp.Compare(x.Ref.String(), y.Ref.String()))
+	})
+	return errors, others
+}
+
+// byRule groups findings by rule, in the order of the first of each.
+func byRule(all []check.Finding) [][]check.Finding {
+	var groups [][]check.Finding
+	index := map[string]int{}
+	for _, f := range all {
+		i, ok := index[f.Rule]
+		if !ok {
+			i = len(groups)
+			index[f.Rule] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], f)
+	}
+	return groups
+}
