@@ -33,10 +33,11 @@ var allowed = map[string][]string{
 	"internal/retryafter": {},
 	"internal/incoming":   {},
 	"internal/pipenet":    {},
-	"internal/telemetry":  {metrics, traces},
+	"internal/redact":     {},
+	"internal/telemetry":  {"", "internal/redact", metrics, traces}, // keeps the last errors
 	"internal/clienttest": {"", "capacity", "internal/…"},
 	"fleet":               {"capacity"},
-	"debug":               {},                                                                 // takes snapshots
+	"debug":               {"internal/redact"},                                                // takes snapshots
 	"debug/registry":      {"debug", metrics},                                                 // reads what the clients have registered
 	"factory":             {"…", "internal/telemetry", metrics, traces, grpc, protobuf, yaml}, // the one that builds all others
 	"examples/…":          {"…", metrics, traces, grpc, protobuf, yaml},                       // what a user may import

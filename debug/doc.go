@@ -19,7 +19,7 @@
 //
 // # What it takes
 //
-// The package imports nothing of this module. A [Source] hands it plain values,
+// The package knows nothing of clients and doors. A [Source] hands it plain values,
 // counters since the start and gauges of the moment, and the page keeps what it
 // needs to speak of the last minute and to draw the last ten. It is tempting to
 // have a source return percentiles; but those can't be taken over another

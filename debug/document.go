@@ -95,11 +95,11 @@ func (t *track) history(from, to uint64) *history {
 	}
 }
 
-// failed is the last error of a class.
+// failed is the last error of an outcome.
 type failed struct {
-	Class string `json:"class"`
-	Text  string `json:"text"`
-	Ago   string `json:"ago"`
+	Outcome string `json:"outcome"`
+	Text    string `json:"text"`
+	Ago     string `json:"ago"`
 }
 
 // newDocument puts the worst first and says so.

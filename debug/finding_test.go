@@ -114,6 +114,10 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				{warn, "upstream busy", "it said so 10 times in the last minute", ""},
 			},
 		},
+		"429 is no other 4xx": {
+			func(_ *Upstream, w *window) { w.outcomes["429"], w.outcomes["4xx"] = 12, 100 },
+			findings{{warn, "upstream busy", "it said so 12 times in the last minute", ""}},
+		},
 		"churn and leaks": {
 			func(_ *Upstream, w *window) { w.dials, w.leaked = map[string]uint64{"2xx": 0, "connect": 200}, 1 },
 			findings{

@@ -62,7 +62,7 @@ func (s *subject) writeFull(w http.ResponseWriter) {
 	}
 	_ = rows.Flush()
 	for _, e := range s.Errors {
-		fmt.Fprintf(w, "    last %s error, %s: %s\n", e.Class, e.Ago, e.Text)
+		fmt.Fprintf(w, "    last %s error, %s: %s\n", e.Outcome, e.Ago, e.Text)
 	}
 	fmt.Fprintln(w)
 }

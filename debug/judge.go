@@ -1,6 +1,10 @@
 package debug
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/offtake-go/offtake/internal/redact"
+)
 
 // judgeUpstream says what is wrong with the calls to an upstream.
 func judgeUpstream(u Upstream, w window) findings {
@@ -51,7 +55,7 @@ func judgeGate(g Gate) findings {
 			switch {
 			case c.Passed:
 			case c.Err != "":
-				f.explain(clean(c.Err), bad, "not ready", "%s has failed %s in %s", c.Name, count(uint64(max(0, c.Attempts)), "time"), brief(c.Took))
+				f.explain(redact.Text(c.Err), bad, "not ready", "%s has failed %s in %s", c.Name, count(uint64(max(0, c.Attempts)), "time"), brief(c.Took))
 				open++
 			case c.Took >= longWarming:
 				f.say(bad, "not ready", "%s has been warming for %s", c.Name, brief(c.Took))
@@ -130,8 +134,8 @@ func (f *findings) churn(u Upstream, w window) {
 	}
 }
 
-// upstreamBusy speaks of the other side's own refusals. Over HTTP they are among
-// 4xx, and only those that were sent again can be told apart.
+// upstreamBusy speaks of the other side's own refusals: those that calls ended with,
+// and those that were sent again.
 func (f *findings) upstreamBusy(w window) {
 	if n := sum(only(w.outcomes, saidBusy)) + w.retries["busy"] + w.retries["proxy_busy"]; n > 0 {
 		f.say(warn, "upstream busy", "it said so %s in the %s", count(n, "time"), w.span())

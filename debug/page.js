@@ -65,7 +65,7 @@ class Row {
       if (Array.isArray(tail)) this.history[name] = [...(this.history[name] ?? []), ...tail].slice(-SLOTS);
     }
     const first = subject.findings[0];
-    this.badge.className = "badge " + subject.level;
+    this.badge.outcomeName = "badge " + subject.level;
     setText(this.badge, first.word);
     setText(this.text, first.text + (subject.findings.length > 1 ? ` (+${subject.findings.length - 1})` : ""));
     setText(this.why, first.detail ?? "");

@@ -29,7 +29,7 @@ func some() Snapshot {
 	u := Upstream{Name: "card-processor", Target: "https://user:secret@processor.example/pay?key=secret"}
 	u.Places, u.InFlight, u.Queued, u.Required = 10, 10, 12, 28
 	u.Outcomes = map[string]uint64{"2xx": 100}
-	u.Failures = []Failure{{Class: "reset", Text: `Get "https://user:secret@processor.example/pay?key=secret": EOF`, At: time.Now()}}
+	u.Failures = []Failure{{Outcome: "reset", Text: `Get "https://user:secret@processor.example/pay?key=secret": EOF`, At: time.Now()}}
 	return Snapshot{
 		Upstreams: []Upstream{u},
 		Doors:     []Door{{Name: "door", Flow: Flow{Places: 64, Required: 1, InFlight: 1}}},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/redact"
 )
 
 // forgotten is how long a subject that no source shows any more keeps its
@@ -28,7 +30,7 @@ func (p *Page) current(now time.Time) *document {
 		}
 		snapshot, err := read(source)
 		if err != nil {
-			r.add(&subject{Kind: "source", Name: fmt.Sprintf("source %d", i+1), Findings: findings{{bad, "unreadable", clean(err.Error()), ""}}})
+			r.add(&subject{Kind: "source", Name: fmt.Sprintf("source %d", i+1), Findings: findings{{bad, "unreadable", redact.Text(err.Error()), ""}}})
 		}
 		r.takeLocked(snapshot)
 	}

@@ -84,15 +84,17 @@ type Upstream struct {
 
 	Leaked uint64 // bodies that nobody closed
 
-	// Failures are the last errors, one for each class that occurred.
+	// Failures are the last errors, one for each outcome that occurred, the latest
+	// first.
 	Failures []Failure
 }
 
-// Failure is the last error of one class.
+// Failure is the last error of one outcome. Its fields are those of
+// offtake.Failure, so that one converts: debug.Failure(failure).
 type Failure struct {
-	Class string // an outcome: "connect", "tls", "dns", "timeout"
-	Text  string
-	At    time.Time
+	Outcome string // "connect", "tls", "dns", "timeout"
+	Text    string
+	At      time.Time
 }
 
 // Door is one bound on what a server takes on.

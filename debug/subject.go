@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/redact"
 )
 
 func upstreamSubject(u Upstream, w window, now time.Time) *subject {
-	s := &subject{Kind: "upstream", Name: u.Name, Target: clean(u.Target), Findings: judgeUpstream(u, w), Live: liveOf(u.Flow, w)}
+	s := &subject{Kind: "upstream", Name: u.Name, Target: redact.Text(u.Target), Findings: judgeUpstream(u, w), Live: liveOf(u.Flow, w)}
 	s.Live.Retries = w.retries
 	s.Facts = append(flowFacts(u.Flow, w, "calls"), upstreamFacts(u, w)...)
 	for _, f := range u.Failures {
-		s.Errors = append(s.Errors, failed{Class: f.Class, Text: clean(f.Text), Ago: ago(now.Sub(f.At))})
+		s.Errors = append(s.Errors, failed{Outcome: f.Outcome, Text: redact.Text(f.Text), Ago: ago(now.Sub(f.At))})
 	}
 	return s
 }
@@ -32,7 +34,7 @@ func gateSubject(g Gate) *subject {
 		if !c.Passed {
 			now = fmt.Sprintf("not yet, after %s and %s", brief(c.Took), count(uint64(max(0, c.Attempts)), "failed attempt"))
 			if c.Err != "" {
-				now += ": " + clean(c.Err)
+				now += ": " + redact.Text(c.Err)
 			}
 		}
 		s.Facts = append(s.Facts, fact{c.Name, "passes once", now})

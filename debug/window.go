@@ -72,7 +72,7 @@ var (
 		"5xx", "connect", "tls", "dns", "reset", "body", "protocol",
 		"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", // of gRPC
 	}
-	saidBusy = []string{"RESOURCE_EXHAUSTED", "proxy_busy"} // by the other side
+	saidBusy = []string{"429", "RESOURCE_EXHAUSTED", "proxy_busy"} // by the other side
 )
 
 func (w window) calls() uint64    { return sum(w.outcomes) }

@@ -3,6 +3,7 @@ package factory
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/debug"
 	"github.com/offtake-go/offtake/debug/registry"
 )
@@ -30,10 +31,12 @@ func (s *Service) addPlans(snapshot *debug.Snapshot) {
 		u.Target = contract.Upstreams[u.Name].Target
 		if c, ok := s.http[u.Name]; ok {
 			stats := c.Stats()
-			u.Plan, u.Observing, u.Draining = debug.Plan(stats.Plan), stats.Observing, stats.Draining
+			u.Plan, u.Observing, u.Draining, u.Oldest = debug.Plan(stats.Plan), stats.Observing, stats.Draining, stats.Oldest
+			addFailures(u, c.Failures())
 		} else if c, ok := s.grpc[u.Name]; ok {
 			stats := c.Stats()
-			u.Plan, u.Observing, u.Draining = debug.Plan(stats.Plan), stats.Observing, stats.Draining
+			u.Plan, u.Observing, u.Draining, u.Oldest = debug.Plan(stats.Plan), stats.Observing, stats.Draining, stats.Oldest
+			addFailures(u, c.Failures())
 		}
 	}
 	for i := range snapshot.Doors {
@@ -46,6 +49,12 @@ func (s *Service) addPlans(snapshot *debug.Snapshot) {
 		}
 		stats := s.door.Stats()
 		d.Observing, d.Draining, d.Shut, d.RetryAfter = stats.Observing, stats.Draining, stats.Shut, stats.RetryAfter
+	}
+}
+
+func addFailures(u *debug.Upstream, failures []offtake.Failure) {
+	for _, f := range failures {
+		u.Failures = append(u.Failures, debug.Failure(f))
 	}
 }
 

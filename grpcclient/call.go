@@ -175,6 +175,9 @@ func (a *attempt) record(now time.Time, err error) {
 	c.flow.Held(now, hold)
 	o := outcomeOf(err)
 	c.telemetry.Attempt(o)
+	if err != nil {
+		c.telemetry.Failed(o, now, err)
+	}
 	if !o.Failed() {
 		c.budget.Success(now)
 	}
@@ -203,8 +206,11 @@ func (c *core) queued(ctx context.Context, waited time.Duration) {
 // settle records the call and returns what the caller is to see. Waited is in vain
 // if there was no attempt.
 func (l *call) settle(now time.Time, waited time.Duration, err error) error {
-	if err != nil && l.attempts == 0 && waited > 0 {
-		l.core.queued(l.ctx, waited)
+	if err != nil && l.attempts == 0 {
+		if waited > 0 {
+			l.core.queued(l.ctx, waited)
+		}
+		l.core.telemetry.Failed(outcomeOf(err), now, err)
 	}
 	if err != nil && l.earlier != nil {
 		err = &RetryError{Attempts: l.attempts, Err: err, Earlier: l.earlier}

@@ -84,6 +84,7 @@ func (d *dialer) watched(ctx context.Context, address string) (net.Conn, error) 
 	if err != nil {
 		err := &dialError{address: address, err: err}
 		d.core.telemetry.Dial(err.outcome(), time.Since(began))
+		d.core.telemetry.Failed(err.outcome(), time.Now(), err)
 		d.core.pool.fail(err)
 		return nil, err
 	}

@@ -108,6 +108,7 @@ func (l *link) began() {
 // failed is told of a dial or a handshake that failed.
 func (l *link) failed(err *dialError) {
 	l.filler.pool.core.telemetry.Dial(err.outcome(), l.sinceDial())
+	l.filler.pool.core.telemetry.Failed(err.outcome(), time.Now(), err)
 	l.filler.pool.mu.Lock()
 	l.err, l.fresh = err, true
 	l.filler.pool.mu.Unlock()

@@ -111,6 +111,22 @@ func (p *pool) view() view {
 	return v
 }
 
+// oldest is the age of the oldest connection that is ready, 0 without any. A link
+// has one connection at a time, that of its last dial.
+func (p *pool) oldest(now time.Time) (age time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.filler == nil {
+		return 0
+	}
+	for l := range p.filler.linksLocked() {
+		if l.state == connectivity.Ready {
+			age = max(age, now.Sub(p.base)-time.Duration(l.dialed.Load()))
+		}
+	}
+	return age
+}
+
 // cause is what is wrong with the connections, for a call that waits for one.
 func (p *pool) cause() error {
 	if v := p.view(); v.ready > 0 {

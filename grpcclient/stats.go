@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/grpc/connectivity"
 
+	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/internal/gate"
 	"github.com/offtake-go/offtake/internal/telemetry"
@@ -19,6 +20,7 @@ type Stats struct {
 	Streams   int           `json:"streams"`   // of these
 	Queued    int           `json:"queued"`    // calls that wait for one
 	Open      int           `json:"open"`      // connections that are ready
+	Oldest    time.Duration `json:"oldest"`    // age of the oldest of them; 0 with a load-balancing policy of your own
 	Room      int64         `json:"room"`      // streams that the upstream allows on them; 0 if it states no limit
 	Rate      float64       `json:"rate"`      // attempts per second over the last minute
 	Required  float64       `json:"required"`  // places that the traffic of the last minute needs
@@ -43,6 +45,7 @@ func (c *Conn) Stats() Stats {
 		Streams:   streams.InFlight,
 		Queued:    s.Waiting + streams.Waiting,
 		Open:      c.core.open(),
+		Oldest:    c.core.pool.oldest(now),
 		Room:      c.core.roomNow(),
 		Rate:      rate,
 		Required:  rate * hold.Seconds(),
@@ -57,6 +60,12 @@ func (c *Conn) Stats() Stats {
 	}
 	return stats
 }
+
+// Failures are the last errors of the upstream, one of each outcome that is its
+// failure or its word that it is busy, the latest first: of attempts, those among
+// them that a retry made good, of streams, of dials, and of calls that ran out of
+// time in the queue.
+func (c *Conn) Failures() []offtake.Failure { return c.core.telemetry.Failures() }
 
 // roomNow is how many streams the connections may carry, or 0 without a limit.
 func (c *core) roomNow() int64 {

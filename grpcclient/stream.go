@@ -173,6 +173,9 @@ func (s *stream) end(err error) {
 func (s *stream) settle(err error) {
 	k := s.attempt.core
 	o := outcomeOf(err)
+	if err != nil {
+		k.telemetry.Failed(o, time.Now(), err)
+	}
 	k.telemetry.Call(s.caller, s.kind, 0, o, time.Since(s.start))
 	k.rpc.Call(s.caller, s.name, o, time.Since(s.start))
 	if s.span != nil {

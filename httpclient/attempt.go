@@ -123,7 +123,9 @@ func (a *attempt) fail(err error) {
 	} else {
 		a.call.core.telemetry.Headers(wait)
 	}
-	a.end(outcomeOf(err, a.call.ctx))
+	o := outcomeOf(err, a.call.ctx)
+	a.call.core.telemetry.Failed(o, time.Now(), err)
+	a.end(o)
 }
 
 // receive takes the response over. Without a body the attempt is over.
@@ -153,6 +155,9 @@ func (a *attempt) receive(resp *http.Response) error {
 	wait, on := now-a.connected, a.conn
 	a.mu.Unlock()
 	l.core.telemetry.Headers(wait)
+	if resp.StatusCode >= http.StatusTooManyRequests {
+		l.core.telemetry.Failed(telemetry.OfStatus(resp.StatusCode), l.start.Add(now), &StatusError{Code: resp.StatusCode})
+	}
 	resp.Request = l.request
 	if bodiless {
 		if on != nil && resp.StatusCode == http.StatusSwitchingProtocols {
@@ -240,7 +245,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	if hadBody {
 		c.telemetry.Body(since - a.received)
 	}
-	if o < telemetry.Status5xx && a.code != http.StatusTooManyRequests {
+	if o < telemetry.Status5xx && o != telemetry.Status429 {
 		c.budget.Success(now)
 	}
 	if final {

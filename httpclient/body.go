@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
@@ -56,6 +57,7 @@ func (a *attempt) broken(err error) error {
 	} else if a.call.ctx.Err() != nil {
 		o = outcomeOf(err, a.call.ctx)
 	}
+	a.call.core.telemetry.Failed(o, time.Now(), err)
 	a.end(o)
 	return err
 }

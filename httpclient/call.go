@@ -50,8 +50,9 @@ func (c *core) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		closeBody(req)
 		err = c.refused(ctx, start, waited, err)
-		o := outcomeOf(err, ctx)
-		c.telemetry.Call(ctx, method, 0, o, time.Since(start))
+		o, now := outcomeOf(err, ctx), time.Now()
+		c.telemetry.Failed(o, now, err)
+		c.telemetry.Call(ctx, method, 0, o, now.Sub(start))
 		if span != nil {
 			l := &call{core: c, request: req, url: to, span: span, method: method}
 			l.eventRefused(waited, err)
@@ -119,7 +120,11 @@ func (c *core) refused(ctx context.Context, began time.Time, waited time.Duratio
 // ends with the body; a is nil if it ended between two attempts.
 func (l *call) settle(a *attempt, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
-		l.end(outcomeOf(err, l.ctx), l.now())
+		o := outcomeOf(err, l.ctx)
+		if a == nil {
+			l.core.telemetry.Failed(o, time.Now(), err)
+		}
+		l.end(o, l.now())
 		return nil, l.explain(err)
 	}
 	l.code = resp.StatusCode

@@ -46,11 +46,11 @@ type dialer struct {
 	// should have a header of their own to say so in.
 	retiring atomic.Bool
 
-	mu          sync.Mutex
-	established int            // connections open, upgraded ones included
-	failed      time.Time      // when a dial last failed,
-	failure     error          // and how
-	wants       map[string]int // dials that wait for a slot, by address
+	mu      sync.Mutex
+	conns   map[*conn]struct{} // open, upgraded ones included
+	failed  time.Time          // when a dial last failed,
+	failure error              // and how
+	wants   map[string]int     // dials that wait for a slot, by address
 }
 
 // dialsAtOnce is how many dials are under way at the most: a crowd of handshakes
@@ -63,7 +63,7 @@ const dialsAtOnce = 8
 const warmPace = 100
 
 func newDialer(c *core) *dialer {
-	d := &dialer{core: c, wants: make(map[string]int), pace: rate.NewLimiter(warmPace, dialsAtOnce)}
+	d := &dialer{core: c, conns: make(map[*conn]struct{}), wants: make(map[string]int), pace: rate.NewLimiter(warmPace, dialsAtOnce)}
 	d.tls, d.tls2 = tlsConfigs(c.options)
 	d.life, d.end = context.WithCancel(context.Background())
 	d.connect, d.lookup = d.connectTCP, net.DefaultResolver.LookupNetIP
@@ -94,7 +94,19 @@ func (d *dialer) close() {
 func (d *dialer) open() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.established - int(d.upgraded.Load())
+	return len(d.conns) - int(d.upgraded.Load())
+}
+
+// oldest is the age of the oldest of them, 0 without any.
+func (d *dialer) oldest(now time.Time) (age time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.conns {
+		if !c.upgraded.Load() {
+			age = max(age, now.Sub(c.born))
+		}
+	}
+	return age
 }
 
 // stage says what the dials under way are at, for a call that waited for one in
@@ -202,18 +214,19 @@ func (d *dialer) admit(ctx context.Context, address string) (net.Conn, error) {
 // adopt counts a new connection and gives it an age to reach: a tenth more or
 // less than MaxAge, so that those opened together do not close together.
 func (d *dialer) adopt(raw net.Conn, address string) *conn {
-	d.mu.Lock()
-	d.established++
-	d.mu.Unlock()
 	now := time.Now()
 	age := d.core.options.MaxAge
-	return &conn{Conn: raw, dialer: d, address: address, born: now, retire: now.Add(age - age/10 + rand.N(age/5+1))}
+	c := &conn{Conn: raw, dialer: d, address: address, born: now, retire: now.Add(age - age/10 + rand.N(age/5+1))}
+	d.mu.Lock()
+	d.conns[c] = struct{}{}
+	d.mu.Unlock()
+	return c
 }
 
 // gone is called once for each connection that closes.
 func (d *dialer) gone(c *conn) {
 	d.mu.Lock()
-	d.established--
+	delete(d.conns, c)
 	d.mu.Unlock()
 	d.core.telemetry.ConnectionClosed(time.Since(c.born))
 	d.core.warmer.lost()
@@ -225,13 +238,14 @@ func (d *dialer) fail(began time.Time, err *dialError) error {
 	d.failed, d.failure = now, err
 	d.mu.Unlock()
 	d.core.telemetry.Dial(err.phase, now.Sub(began))
+	d.core.telemetry.Failed(err.phase, now, err)
 	return err
 }
 
 func (d *dialer) failedSince(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.established == 0 && d.failed.After(t) {
+	if len(d.conns) == 0 && d.failed.After(t) {
 		return d.failure
 	}
 	return nil

@@ -3,6 +3,7 @@ package httpclient
 import (
 	"time"
 
+	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
 )
 
@@ -14,6 +15,7 @@ type Stats struct {
 	InFlight  int           `json:"inFlight"`  // calls that hold a place
 	Queued    int           `json:"queued"`    // calls that wait for one
 	Open      int           `json:"open"`      // connections, for calls
+	Oldest    time.Duration `json:"oldest"`    // age of the oldest of them
 	Upgraded  int           `json:"upgraded"`  // connections that were upgraded, and belong to their callers
 	Leaked    uint64        `json:"leaked"`    // bodies that nobody read or closed, since New
 	Rate      float64       `json:"rate"`      // attempts per second over the last minute
@@ -41,6 +43,7 @@ func (c *Client) Stats() Stats {
 		InFlight:  s.InFlight,
 		Queued:    s.Waiting,
 		Open:      core.dialer.open(),
+		Oldest:    core.dialer.oldest(now),
 		Upgraded:  int(core.dialer.upgraded.Load()),
 		Leaked:    core.telemetry.Leaks(),
 		Rate:      rate,
@@ -54,4 +57,16 @@ func (c *Client) Stats() Stats {
 		stats.Refused += n
 	}
 	return stats
+}
+
+// Failures are the last errors of the upstream, one of each outcome that is its
+// failure or its word that it is busy, the latest first: of attempts, those among
+// them that a retry made good, of dials, and of calls that ran out of time in the
+// queue. Those of one that New has not made are none.
+func (c *Client) Failures() []offtake.Failure {
+	core, err := c.alive()
+	if err != nil {
+		return nil
+	}
+	return core.telemetry.Failures()
 }

@@ -60,7 +60,7 @@ func TestTwoHundredUpstreamsCanBeSearched(t *testing.T) {
 			u.Outcomes = map[string]uint64{"2xx": calls}
 			if i == 123 {
 				u.Outcomes["tls"] = calls
-				u.Failures = []debug.Failure{{Class: "tls", Text: "x509: certificate has expired", At: time.Now()}}
+				u.Failures = []debug.Failure{{Outcome: "tls", Text: "x509: certificate has expired", At: time.Now()}}
 			}
 			s.Upstreams = append(s.Upstreams, u)
 		}

@@ -34,6 +34,7 @@ type Client struct {
 	retries     [Retries]atomic.Uint64
 	dials       [Outcomes]atomic.Uint64
 	leaks       atomic.Uint64
+	failures    failures
 	read        clientDescs
 }
 

@@ -12,6 +12,7 @@ const (
 	Status2xx
 	Status3xx
 	Status4xx
+	Status429 // the upstream's word that it is busy; what else is 4xx is the caller's
 	Status5xx
 	Busy     // refused here: nothing was sent
 	Closed   // refused here: shut down
@@ -30,7 +31,7 @@ const (
 )
 
 var outcomeNames = [Outcomes]string{
-	"1xx", "2xx", "3xx", "4xx", "5xx",
+	"1xx", "2xx", "3xx", "4xx", "429", "5xx",
 	"busy", "closed", "timeout", "canceled", "connect", "tls", "dns", "reset", "body", "protocol",
 	"too_large", "proxy_busy",
 	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
@@ -43,17 +44,24 @@ func (o Outcome) String() string { return outcomeNames[o] }
 
 // OfStatus is the outcome of a whole response with an HTTP status code.
 func OfStatus(code int) Outcome {
-	if code < 100 || code > 599 {
+	switch {
+	case code < 100 || code > 599:
 		return Protocol
+	case code == http.StatusTooManyRequests:
+		return Status429
+	case code >= 500:
+		return Status5xx
 	}
 	return Status1xx + Outcome(code/100-1)
 }
 
-// The numbers of gRPC's status codes that Failed knows. They are google.rpc.Code's;
-// the package of grpc-go would come into every binary that speaks HTTP only.
+// The numbers of gRPC's status codes that Failed and saidBusy know. They are
+// google.rpc.Code's; the package of grpc-go would come into every binary that
+// speaks HTTP only.
 const (
 	codeUnknown          = 2
 	codeDeadlineExceeded = 4
+	codeExhausted        = 8
 	codeUnimplemented    = 12
 	codeInternal         = 13
 	codeUnavailable      = 14
@@ -81,6 +89,11 @@ func (o Outcome) Failed() bool {
 		return true
 	}
 	return false
+}
+
+// saidBusy says whether it is the other side's word that it is busy.
+func (o Outcome) saidBusy() bool {
+	return o == Status429 || o == ProxyBusy || o == CodeOK+codeExhausted
 }
 
 // Method is an HTTP method, or a kind of gRPC method, as a label. The names of

@@ -1,4 +1,4 @@
-package debug
+package redact
 
 import (
 	"strings"
@@ -20,23 +20,23 @@ func TestAddressesKeepTheirHostAlone(t *testing.T) {
 		"tab\tbell\a":  "tab bell ",
 		"bad \xff end": "bad � end",
 	} {
-		if got := clean(text); got != want {
-			t.Errorf("clean(%q) = %q, want %q", text, got, want)
+		if got := Text(text); got != want {
+			t.Errorf("Text(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
 
-func FuzzClean(f *testing.F) {
+func FuzzText(f *testing.F) {
 	f.Add(`Get "https://user:pass@host/path?q#f": x`)
 	f.Add(strings.Repeat("é", 400))
 	f.Add("://@://?://\xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := clean(text)
-		if len(got) > longestText+len("…") || !utf8.ValidString(got) {
-			t.Errorf("clean(%q) = %q: %d bytes, want valid UTF-8 of %d at most", text, got, len(got), longestText)
+		got := Text(text)
+		if len(got) > longest+len("…") || !utf8.ValidString(got) {
+			t.Errorf("Text(%q) = %q: %d bytes, want valid UTF-8 of %d at most", text, got, len(got), longest)
 		}
 		if i := strings.IndexFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
-			t.Errorf("clean(%q) = %q has a character that does not print at %d", text, got, i)
+			t.Errorf("Text(%q) = %q has a character that does not print at %d", text, got, i)
 		}
 		for rest := got; ; {
 			_, after, found := strings.Cut(rest, "://")
@@ -48,9 +48,12 @@ func FuzzClean(f *testing.F) {
 				end = len(after)
 			}
 			if strings.ContainsAny(after[:end], "@?#") {
-				t.Errorf("clean(%q) = %q leaves a user, a query or a fragment", text, got)
+				t.Errorf("Text(%q) = %q leaves a user, a query or a fragment", text, got)
 			}
 			rest = after
+		}
+		if again := Text(got); again != got {
+			t.Errorf("Text(%q) = %q, and of that %q, want it to stay", text, got, again)
 		}
 	})
 }

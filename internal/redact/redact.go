@@ -1,4 +1,5 @@
-package debug
+// Package redact makes the text of an error fit to be shown to people.
+package redact
 
 import (
 	"strings"
@@ -6,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// longestText bounds what an error may say here, in bytes.
-const longestText = 300
+// longest bounds what an error may say, in bytes.
+const longest = 300
 
-// clean makes the text of an error fit to be shown: what addresses in it say of
-// users, paths and queries is cut out, control characters are gone, and it
-// has an end. It errs on the side of cutting too much.
-func clean(text string) string {
+// Text is the text of an error without what addresses in it say of users, paths
+// and queries, without control characters, and of at most 300 bytes and an
+// ellipsis. It errs on the side of cutting too much. What it returns, it leaves as
+// it is.
+func Text(text string) string {
 	var b strings.Builder
 	for rest := text; rest != ""; {
 		before, after, found := strings.Cut(rest, "://")
@@ -60,10 +62,10 @@ func visible(r rune) rune {
 
 // shorten cuts between runes.
 func shorten(text string) string {
-	if len(text) <= longestText {
+	if len(text) <= longest {
 		return text
 	}
-	end := longestText
+	end := longest
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
