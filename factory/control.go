@@ -13,8 +13,9 @@ const controlHeader = "Offtake-Control"
 
 // serveControl changes one thing:
 //
-//	?observe=card-processor&on=true   switch the observe mode of a client, or of the "door"
-//	?reload                           read the file again
+//	?upstream=card-processor&observe=true   switch the observe mode of a client
+//	?door&observe=true                      switch that of the door
+//	?reload                                 read the file again
 func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(controlHeader) == "" {
 		http.Error(w, "set the header "+controlHeader+" to any value, to say that this is meant", http.StatusForbidden)
@@ -23,12 +24,14 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	var err error
 	switch {
-	case query.Has("observe"):
-		err = s.observe(query.Get("observe"), query.Get("on"))
+	case query.Has("door"):
+		err = s.observeDoor(query.Get("observe"))
+	case query.Has("upstream"):
+		err = s.observeUpstream(query.Get("upstream"), query.Get("observe"))
 	case query.Has("reload"):
 		err = s.Reload()
 	default:
-		err = fmt.Errorf("nothing asked for; ?observe=NAME&on=true, ?observe=NAME&on=false or ?reload would do")
+		err = fmt.Errorf("nothing asked for; ?upstream=NAME&observe=true, ?door&observe=false or ?reload would do")
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -38,20 +41,37 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "done")
 }
 
-// observe switches one limit between being applied and only counted.
-func (s *Service) observe(name, on string) error {
-	value, err := strconv.ParseBool(on)
+// observeDoor switches the door's limits between being applied and only counted.
+func (s *Service) observeDoor(observe string) error {
+	on, err := parseObserve(observe)
 	if err != nil {
-		return fmt.Errorf("on=%q is neither true nor false", on)
+		return err
 	}
-	if name == "door" && s.door != nil {
-		s.door.Observe(value)
-		return nil
+	if s.door == nil {
+		return fmt.Errorf("no door in %s", s.path)
+	}
+	s.door.Observe(on)
+	return nil
+}
+
+// observeUpstream does it with a client's.
+func (s *Service) observeUpstream(name, observe string) error {
+	on, err := parseObserve(observe)
+	if err != nil {
+		return err
 	}
 	c, ok := s.clients()[name]
 	if !ok {
 		return s.unknown(name)
 	}
-	c.Observe(value)
+	c.Observe(on)
 	return nil
+}
+
+func parseObserve(value string) (bool, error) {
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("observe=%q is neither true nor false", value)
+	}
+	return on, nil
 }

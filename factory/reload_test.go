@@ -165,13 +165,16 @@ func TestControlSwitchesObserveModeOnlyIfMeant(t *testing.T) {
 		meant bool
 		want  int
 	}{
-		{"observe=ledger&on=true", false, http.StatusForbidden},
-		{"observe=ledger&on=true", true, http.StatusOK},
-		{"observe=ledger&on=perhaps", true, http.StatusBadRequest},
-		{"observe=nobody&on=true", true, http.StatusBadRequest},
+		{"upstream=ledger&observe=true", false, http.StatusForbidden},
+		{"upstream=ledger&observe=true", true, http.StatusOK},
+		{"upstream=ledger&observe=perhaps", true, http.StatusBadRequest},
+		{"upstream=ledger", true, http.StatusBadRequest},
+		{"upstream=nobody&observe=true", true, http.StatusBadRequest},
+		{"upstream=door&observe=true", true, http.StatusBadRequest}, // the door is no upstream
 		{"", true, http.StatusBadRequest},
 		{"reload", true, http.StatusOK},
-		{"observe=door&on=true", true, http.StatusOK},
+		{"door&observe=true", true, http.StatusOK},
+		{"door&observe=", true, http.StatusBadRequest},
 	} {
 		if got := post(tt.query, tt.meant); got != tt.want {
 			t.Errorf("POST control?%s, meant %v = %d, want %d", tt.query, tt.meant, got, tt.want)
