@@ -20,7 +20,7 @@ func ruleC15() Rule {
 		Breaks: "the breaker of one proxy < the calls in flight of one replica",
 		Source: "Envoy: circuit breakers are for each proxy and answer 503 UO", Needs: "a breaker, a rate and a latency",
 	}, func(w *World, emit func(Place, c15)) {
-		for _, c := range w.pools() {
+		for _, c := range w.poolWays() {
 			if c.Policy == nil || c.Mean == 0 {
 				continue
 			}

@@ -31,7 +31,7 @@ func (w *World) outbound(name string) Call {
 	if host == "" {
 		host = hostOf(u)
 	}
-	c.Policy, c.Route = w.policyFor(host), w.routeFor(host, u.Protocol == contract.GRPC)
+	w.findWays(&c, host, portOf(u), u.Protocol == contract.GRPC)
 	if hosts := w.hostsOf(host); len(hosts) > 0 {
 		c.Hosts = hosts
 	}
@@ -101,14 +101,15 @@ func (w *World) planOf(name string) (capacity.Plan, bool) {
 func (w *World) inbound() []Call {
 	c := w.Contract
 	var calls []Call
-	policy, route := w.policyFor(c.Service), w.routeFor(c.Service, false)
+	var from Call // what all callers have in common
+	w.findWays(&from, c.Service, 0, false)
 	for _, name := range slices.Sorted(maps.Keys(c.Callers)) {
 		caller := c.Callers[name]
 		call := Call{
 			Name: name + " to " + c.Service, Inbound: true, Ref: w.at("callers." + name),
 			Rate: float64(caller.Rate), Hosts: w.hostsOf(c.Service), Proxies: max(caller.Replicas, 1),
 			Deadline: caller.Deadline.Seconds(), Attempt: caller.Deadline.Seconds(), Unbounded: caller.Deadline == 0,
-			Attempts: max(caller.Attempts, 1), Busy: "429", Policy: policy, Route: route,
+			Attempts: max(caller.Attempts, 1), Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways,
 		}
 		if c.Door != nil {
 			call.Mean = c.Door.Latency.Seconds()
@@ -118,10 +119,10 @@ func (w *World) inbound() []Call {
 		}
 		calls = append(calls, call)
 	}
-	if len(calls) == 0 && (policy != nil || route != nil) {
+	if len(calls) == 0 && (from.Policy != nil || from.Route != nil) {
 		calls = append(calls, Call{
 			Name: "callers to " + c.Service, Inbound: true, Ref: w.at("service"), Hosts: w.hostsOf(c.Service), Proxies: 1,
-			Attempts: 1, Busy: "429", Policy: policy, Route: route,
+			Attempts: 1, Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways,
 		})
 		if c.Door != nil && c.Door.Busy != "" {
 			calls[0].Busy = c.Door.Busy

@@ -50,29 +50,54 @@ func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *
 	return p
 }
 
-// envoyRoute reads the route of a configuration that leads to a host.
-func envoyRoute(o *manifest.Object, config *routev3.RouteConfiguration, host string, plane ControlPlane) *Route {
-	for _, v := range config.GetVirtualHosts() {
-		for _, r := range v.GetRoutes() {
-			action := r.GetRoute()
-			if action == nil || !sameHost(manifest.Host(action.GetCluster()), host) {
-				continue
+// envoyCluster is the cluster of a configuration that has a host: of that port and
+// subset, or else the first.
+func envoyCluster(v *manifest.Envoy, host string, to cluster) *clusterv3.Cluster {
+	var found *clusterv3.Cluster
+	for _, c := range v.Clusters {
+		if !sameHost(manifest.Host(c.GetName()), host) {
+			continue
+		}
+		if of := clusterOf(c.GetName()); of.subset == to.subset && (of.port == to.port || to.port == 0) {
+			return c
+		}
+		found = first(found, c)
+	}
+	return found
+}
+
+// envoyRoutes reads the routes of a configuration that lead to a host.
+func envoyRoutes(o *manifest.Object, v *manifest.Envoy, host string, plane ControlPlane) []*Route {
+	var all []*Route
+	for _, config := range v.Routes {
+		for _, v := range config.GetVirtualHosts() {
+			for _, r := range v.GetRoutes() {
+				action := r.GetRoute()
+				if action != nil && sameHost(manifest.Host(action.GetCluster()), host) {
+					all = append(all, envoyRoute(o, v, action, plane))
+				}
 			}
-			route := &Route{Ref: o.Ref, Plane: plane, Timeout: seconds(action.GetTimeout(), envoyTimeout), Implicit: action.GetTimeout() == nil, Tries: 1, Stated: -1}
-			retry := action.GetRetryPolicy()
-			if retry == nil {
-				retry = v.GetRetryPolicy()
-			}
-			if retry != nil {
-				route.Stated = number(retry.GetNumRetries(), 1)
-				route.Tries = route.Stated + 1
-				route.PerTry = seconds(retry.GetPerTryTimeout(), 0)
-				route.On = retry.GetRetryOn()
-			}
-			return route
 		}
 	}
-	return nil
+	return all
+}
+
+func envoyRoute(o *manifest.Object, v *routev3.VirtualHost, action *routev3.RouteAction, plane ControlPlane) *Route {
+	route := &Route{
+		Ref: o.Ref, Plane: plane, Timeout: seconds(action.GetTimeout(), envoyTimeout), Implicit: action.GetTimeout() == nil,
+		Tries: 1, Stated: -1, to: []cluster{clusterOf(action.GetCluster())},
+	}
+	retry := action.GetRetryPolicy()
+	if retry == nil {
+		retry = v.GetRetryPolicy()
+	}
+	if retry != nil {
+		route.Stated = number(retry.GetNumRetries(), 1)
+		route.Tries = route.Stated + 1
+		route.PerTry = seconds(retry.GetPerTryTimeout(), 0)
+		route.On = retry.GetRetryOn()
+	}
+	return route
 }
 
 func number(v *wrapperspb.UInt32Value, otherwise int) int {

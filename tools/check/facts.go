@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/offtake-go/offtake/capacity/contract"
@@ -37,6 +38,11 @@ func (w *World) pools() []Call {
 	return all
 }
 
+// poolWays are the ways of those calls.
+func (w *World) poolWays() []Call {
+	return slices.DeleteFunc(w.ways(), func(c Call) bool { return c.Inbound || c.Pool == nil })
+}
+
 // A routed is a route and the call that takes it.
 type routed struct {
 	*Route
@@ -53,7 +59,7 @@ func (r routed) place() Place {
 
 func (w *World) routes() []routed {
 	var all []routed
-	for _, c := range w.Calls {
+	for _, c := range w.ways() {
 		if c.Route != nil {
 			all = append(all, routed{c.Route, c})
 		}
@@ -64,7 +70,7 @@ func (w *World) routes() []routed {
 // detected are the calls to hosts that proxies may eject.
 func (w *World) detected() []Call {
 	var all []Call
-	for _, c := range w.Calls {
+	for _, c := range w.ways() {
 		if c.Policy != nil && c.Policy.Detector != nil {
 			all = append(all, c)
 		}

@@ -122,6 +122,12 @@ func (w *World) Check(known Baseline) *Report {
 // cause.
 func findingsOf(rule Rule, cases []instance) []Finding {
 	var found []Finding
+	notes := eraNotes(cases)
+	type told struct { // a subject or a text, at a place
+		what string
+		at   manifest.Ref
+	}
+	subjects, texts := map[told]bool{}, map[told]bool{}
 	for _, c := range cases {
 		if c.Holds {
 			continue
@@ -130,38 +136,47 @@ func findingsOf(rule Rule, cases []instance) []Finding {
 			Rule: rule.ID, Title: rule.Title, Severity: rule.Severity, Subject: c.Subject, Ref: c.Ref,
 			Evidence: c.Evidence, Remedy: c.Remedy, Scale: c.Scale,
 		}
-		if note := eraNote(c.Subject, cases); note != "" {
+		if note := notes[c.Subject]; note != "" {
 			f.Evidence, f.Depends = f.Evidence+" ("+note+")", true
 		}
-		same := func(o Finding) bool {
-			return o.Subject == f.Subject && o.Ref == f.Ref || o.Ref == f.Ref && o.Evidence == f.Evidence
-		}
-		if !slices.ContainsFunc(found, same) {
+		subject, text := told{f.Subject, f.Ref}, told{f.Evidence, f.Ref}
+		if !subjects[subject] && !texts[text] {
+			subjects[subject], texts[text] = true, true
 			found = append(found, f)
 		}
 	}
 	return found
 }
 
-// eraNote says in which versions a subject's condition fails, if that differs.
-func eraNote(subject string, cases []instance) string {
-	var fails, holds []string
+// eraNotes says of each subject in which versions its condition fails, if that
+// differs.
+func eraNotes(cases []instance) map[string]string {
+	type eras struct{ fail, hold []string }
+	of := map[string]*eras{}
 	for _, c := range cases {
-		if c.Subject != subject || c.Era == "" {
+		if c.Era == "" {
 			continue
 		}
-		if !c.Holds && !slices.Contains(fails, c.Era) {
-			fails = append(fails, c.Era)
+		e := of[c.Subject]
+		if e == nil {
+			e = &eras{}
+			of[c.Subject] = e
 		}
-		if c.Holds && !slices.Contains(holds, c.Era) {
-			holds = append(holds, c.Era)
+		if !c.Holds && !slices.Contains(e.fail, c.Era) {
+			e.fail = append(e.fail, c.Era)
+		}
+		if c.Holds && !slices.Contains(e.hold, c.Era) {
+			e.hold = append(e.hold, c.Era)
 		}
 	}
-	holds = slices.DeleteFunc(holds, func(e string) bool { return slices.Contains(fails, e) })
-	if len(fails) == 0 || len(holds) == 0 {
-		return ""
+	notes := map[string]string{}
+	for subject, e := range of {
+		hold := slices.DeleteFunc(e.hold, func(era string) bool { return slices.Contains(e.fail, era) })
+		if len(e.fail) > 0 && len(hold) > 0 {
+			notes[subject] = fmt.Sprintf("the version is not known: so with %s, not with %s", strings.Join(e.fail, ", "), strings.Join(hold, ", "))
+		}
 	}
-	return fmt.Sprintf("the version is not known: so with %s, not with %s", strings.Join(fails, ", "), strings.Join(holds, ", "))
+	return notes
 }
 
 // detail is the whole answer where a demand is infeasible, with the rollout as the

@@ -66,13 +66,18 @@ func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
 	return p
 }
 
-// httpRoute reads the rule of a Gateway API route that leads to a host.
-func httpRoute(o *manifest.Object, r *gwv1.HTTPRoute, host string, plane ControlPlane) *Route {
-	i := ruleTo(r, host)
-	if i < 0 {
-		return nil
+// httpRoutes reads the rules of a Gateway API route that lead to a host.
+func httpRoutes(o *manifest.Object, r *gwv1.HTTPRoute, host string, plane ControlPlane) []*Route {
+	var all []*Route
+	for i, rule := range r.Spec.Rules {
+		if ruleTo(rule, host) {
+			all = append(all, httpRoute(o, i, rule, plane))
+		}
 	}
-	rule := r.Spec.Rules[i]
+	return all
+}
+
+func httpRoute(o *manifest.Object, i int, rule gwv1.HTTPRouteRule, plane ControlPlane) *Route {
 	route := &Route{Ref: o.At("spec", "rules", index(i)), Plane: plane, Tries: 1, Stated: -1, On: gatewayRetryOn, Implicit: true}
 	switch plane {
 	case "istio":
@@ -104,8 +109,8 @@ func httpRoute(o *manifest.Object, r *gwv1.HTTPRoute, host string, plane Control
 
 // filledBy takes from a policy what the route itself leaves open.
 func (r *Route) filledBy(policy *Route) *Route {
-	if r == nil || policy == nil {
-		return first(r, policy)
+	if policy == nil {
+		return r
 	}
 	both := *r
 	if r.Implicit {
@@ -148,7 +153,7 @@ func gatewayRoute(o *manifest.Object, b *eg.BackendTrafficPolicy) *Route {
 
 // grpcRoute reads the first method config of a gRPC service config. Its maxAttempts counts the first and is
 // capped at five.
-func grpcRoute(o *manifest.Object, s *manifest.ServiceConfig) *Route {
+func grpcRoute(o *manifest.Object, s *manifest.ServiceConfig) []*Route {
 	if len(s.MethodConfig) == 0 {
 		return nil
 	}
@@ -161,7 +166,7 @@ func grpcRoute(o *manifest.Object, s *manifest.ServiceConfig) *Route {
 		route.Stated, route.Tries = r.MaxAttempts, min(r.MaxAttempts, 5)
 		route.On = strings.ToLower(strings.ReplaceAll(strings.Join(r.RetryableStatusCodes, ","), "_", "-"))
 	}
-	return route
+	return []*Route{route}
 }
 
 func gatewaySeconds(d *gwv1.Duration, otherwise float64) float64 {

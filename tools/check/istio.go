@@ -22,56 +22,112 @@ const (
 	istio5xx        = 5
 )
 
-// istioPolicy reads a DestinationRule, with what the mesh's default policy fills
-// in.
-func (w *World) istioPolicy(o *manifest.Object) *Policy {
+// istioBlocks are the parts of a traffic policy that rules look at, and where the
+// first of them stands.
+type istioBlocks struct {
+	outlier  *networking.OutlierDetection
+	pool     *networking.ConnectionPoolSettings
+	balancer *networking.LoadBalancerSettings
+
+	// outlierAt is the path of the policy that has the outlier detection, at that of
+	// the narrowest policy.
+	outlierAt, at []string
+}
+
+// overlay puts what a narrower policy has over what a wider one has, block by block.
+// Settings of a port replace all blocks, and those that they leave out are back at
+// their defaults.
+//
+// Source: Istio's MergeTrafficPolicy.
+func (b *istioBlocks) overlay(tp *networking.TrafficPolicy, port int, path ...string) {
+	if tp == nil {
+		return
+	}
+	b.at = path
+	if tp.GetOutlierDetection() != nil {
+		b.outlier, b.outlierAt = tp.GetOutlierDetection(), path
+	}
+	if tp.GetConnectionPool() != nil {
+		b.pool = tp.GetConnectionPool()
+	}
+	if tp.GetLoadBalancer() != nil {
+		b.balancer = tp.GetLoadBalancer()
+	}
+	for i, p := range tp.GetPortLevelSettings() {
+		if port != 0 && int(p.GetPort().GetNumber()) == port {
+			at := append(slices.Clone(path), "portLevelSettings", index(i))
+			*b = istioBlocks{p.GetOutlierDetection(), p.GetConnectionPool(), p.GetLoadBalancer(), at, at}
+			return
+		}
+	}
+}
+
+// everyHost is the path of the policy for all hosts of a rule.
+func everyHost() []string { return []string{"spec", "trafficPolicy"} }
+
+// istioPolicy reads what a DestinationRule says of one cluster, with what the mesh's
+// default policy fills in.
+func (w *World) istioPolicy(o *manifest.Object, to cluster) *Policy {
 	rule := o.Value.(*manifest.DestinationRule)
 	policy := &Policy{Ref: o.Ref, Object: o, Plane: "istio", MaxRetries: istioMaxRetries, ConnectTimeout: istioConnect}
-	tp := rule.GetTrafficPolicy()
-	path := []string{"spec", "trafficPolicy"}
-	outlier, pool := tp.GetOutlierDetection(), tp.GetConnectionPool()
+	var b istioBlocks
+	b.overlay(rule.GetTrafficPolicy(), to.port, everyHost()...)
 	for i, s := range rule.GetSubsets() {
-		// A subset's block replaces the rule's; the stricter reading is the one that
-		// is wrong first.
-		if od := s.GetTrafficPolicy().GetOutlierDetection(); od != nil {
-			outlier, path = od, []string{"spec", "subsets", index(i), "trafficPolicy"}
+		if s.GetName() == to.subset {
+			b.overlay(s.GetTrafficPolicy(), to.port, "spec", "subsets", index(i), "trafficPolicy")
 		}
+	}
+	if len(b.at) > len(everyHost()) {
+		policy.Ref = o.At(b.at...) // of a subset or a port
 	}
 	for _, config := range w.meshConfigs() {
 		if minor, ok := minorOf(w.Version); ok && minor < 31 {
 			break // defaultTrafficPolicy came with 1.31
 		}
 		defaults := config.GetDefaultTrafficPolicy()
-		if outlier == nil {
-			outlier = defaults.GetOutlierDetection()
+		if b.outlier == nil {
+			b.outlier = defaults.GetOutlierDetection()
 		}
-		if pool == nil {
-			pool = defaults.GetConnectionPool()
+		if b.pool == nil {
+			b.pool = defaults.GetConnectionPool()
 		}
 	}
-	if outlier != nil {
-		policy.Detector = istioDetector(o, outlier, append(path, "outlierDetection"))
-		policy.MinHealth = int(outlier.GetMinHealthPercent())
+	if b.outlier != nil {
+		path := b.outlierAt
+		if path == nil {
+			path = everyHost() // filled in
+		}
+		policy.Detector = istioDetector(o, b.outlier, append(slices.Clone(path), "outlierDetection"))
+		policy.MinHealth = int(b.outlier.GetMinHealthPercent())
 	}
-	istioPool(policy, pool)
-	if l := tp.GetLoadBalancer().GetLocalityLbSetting(); l.GetEnabled() != nil {
+	istioPool(policy, b.pool)
+	if l := b.balancer.GetLocalityLbSetting(); l.GetEnabled() != nil {
 		enabled := l.GetEnabled().GetValue()
 		policy.Locality = &enabled
 	}
-	if b := tp.GetRetryBudget(); b != nil {
-		policy.Budget = &Budget{Min: int(b.GetMinRetryConcurrency()), Ref: o.At("spec", "trafficPolicy", "retryBudget")}
-		if policy.Budget.Min == 0 {
-			policy.Budget.Min = 3
-		}
-		if b.GetPercent() != nil {
-			p := b.GetPercent().GetValue()
-			policy.Budget.Percent = &p
-		}
-		for _, s := range rule.GetSubsets() {
-			policy.Budget.InSubset = policy.Budget.InSubset || s.GetTrafficPolicy() != nil && s.GetTrafficPolicy().GetRetryBudget() == nil
-		}
-	}
+	policy.Budget = istioBudget(o, rule)
 	return policy
+}
+
+// istioBudget is the retry budget of a rule. Whether a subset that does not repeat
+// it still has it is a question of the version.
+func istioBudget(o *manifest.Object, rule *manifest.DestinationRule) *Budget {
+	b := rule.GetTrafficPolicy().GetRetryBudget()
+	if b == nil {
+		return nil
+	}
+	budget := &Budget{Min: int(b.GetMinRetryConcurrency()), Ref: o.At("spec", "trafficPolicy", "retryBudget")}
+	if budget.Min == 0 {
+		budget.Min = 3
+	}
+	if b.GetPercent() != nil {
+		p := b.GetPercent().GetValue()
+		budget.Percent = &p
+	}
+	for _, s := range rule.GetSubsets() {
+		budget.InSubset = budget.InSubset || s.GetTrafficPolicy() != nil && s.GetTrafficPolicy().GetRetryBudget() == nil
+	}
+	return budget
 }
 
 func istioDetector(o *manifest.Object, od *networking.OutlierDetection, path []string) *Detector {
@@ -121,29 +177,37 @@ func istioPool(p *Policy, pool *networking.ConnectionPoolSettings) {
 	p.IdleTimeout = seconds(http.GetIdleTimeout(), 3600)
 }
 
-// istioRoute reads the route of a VirtualService that leads to a host.
-func istioRoute(o *manifest.Object, host string) *Route {
+// istioRoutes reads the HTTP routes of a VirtualService that lead to a host.
+func istioRoutes(o *manifest.Object, host string) []*Route {
+	var all []*Route
 	for i, r := range o.Value.(*manifest.VirtualService).GetHttp() {
-		leads := false
-		for _, to := range r.GetRoute() {
-			leads = leads || sameHost(to.GetDestination().GetHost(), host)
-		}
-		if !leads {
-			continue
-		}
-		route := &Route{Ref: o.At("spec", "http", index(i)), Plane: "istio", Timeout: seconds(r.GetTimeout(), 0), Tries: istioTries, Stated: -1, On: istioRetryOn}
-		route.Implicit = r.GetTimeout() == nil
-		if retry := r.GetRetries(); retry != nil {
-			route.Stated = int(retry.GetAttempts())
-			route.Tries = route.Stated + 1
-			route.PerTry = seconds(retry.GetPerTryTimeout(), 0)
-			if retry.GetRetryOn() != "" {
-				route.On = retry.GetRetryOn()
+		var to []cluster
+		for _, d := range r.GetRoute() {
+			if dest := d.GetDestination(); sameHost(dest.GetHost(), host) {
+				to = append(to, cluster{dest.GetSubset(), int(dest.GetPort().GetNumber())})
 			}
 		}
-		return route
+		if len(to) > 0 {
+			all = append(all, istioRoute(o, i, r, to))
+		}
 	}
-	return nil
+	return all
+}
+
+func istioRoute(o *manifest.Object, i int, r *networking.HTTPRoute, to []cluster) *Route {
+	route := &Route{
+		Ref: o.At("spec", "http", index(i)), Plane: "istio", Timeout: seconds(r.GetTimeout(), 0), Implicit: r.GetTimeout() == nil,
+		Tries: istioTries, Stated: -1, On: istioRetryOn, to: to,
+	}
+	if retry := r.GetRetries(); retry != nil {
+		route.Stated = int(retry.GetAttempts())
+		route.Tries = route.Stated + 1
+		route.PerTry = seconds(retry.GetPerTryTimeout(), 0)
+		if retry.GetRetryOn() != "" {
+			route.On = retry.GetRetryOn()
+		}
+	}
+	return route
 }
 
 func seconds(d *durationpb.Duration, otherwise float64) float64 {

@@ -14,79 +14,59 @@ import (
 // ControlPlane is the contract's word for what configures proxies.
 type ControlPlane = contract.ControlPlane
 
-// policyFor finds what a proxy does with the hosts of a service. What a running
-// proxy has been given comes before what a manifest says it should be.
-func (w *World) policyFor(host string) *Policy {
-	var found *Policy
+// routesFor finds what a proxy may do with a call to a service: one route for each
+// rule that leads there. Which of them a request takes depends on what it asks for,
+// so all of them must hold. What a running proxy has been given comes before what a
+// manifest says. A gRPC service config names no host: it is the program's own, for
+// what it calls by gRPC.
+func (w *World) routesFor(host string, grpc bool) []*Route {
+	var found []*Route
+	var attached *Route
+	kind := ""
 	for _, o := range w.Manifest.Objects {
-		switch v := o.Value.(type) {
-		case *manifest.Envoy:
-			for _, c := range v.Clusters {
-				if !sameHost(manifest.Host(c.GetName()), host) {
-					continue
-				}
-				p := envoyPolicy(o, c, "envoy")
-				if v.Running {
-					return p
-				}
-				found = first(found, p)
-			}
-		case *manifest.DestinationRule:
-			if sameHost(v.GetHost(), host) {
-				found = first(found, w.istioPolicy(o))
-			}
-		case *eg.BackendTrafficPolicy:
-			if w.targets(v, host) {
-				found = first(found, gatewayPolicy(o, v))
-			}
-		}
-	}
-	return found
-}
-
-// routeFor finds what a proxy does with a call to a service. A gRPC service config
-// names no host: it is the program's own, for what it calls by gRPC.
-func (w *World) routeFor(host string, grpc bool) *Route {
-	var found, attached *Route
-	for _, o := range w.Manifest.Objects {
-		var r *Route
+		var all []*Route
 		running := false
 		switch v := o.Value.(type) {
 		case *manifest.Envoy:
-			for _, config := range v.Routes {
-				if r == nil {
-					r = envoyRoute(o, config, host, "envoy")
-				}
-			}
-			running = v.Running
+			all, running = envoyRoutes(o, v, host, "envoy"), v.Running
 		case *manifest.VirtualService:
-			r = istioRoute(o, host)
+			all = istioRoutes(o, host)
 		case *gwv1.HTTPRoute:
-			r = httpRoute(o, v, host, w.Plane)
+			all = httpRoutes(o, v, host, w.Plane)
 		case *eg.BackendTrafficPolicy:
 			if attached == nil && w.targets(v, host) {
 				attached = gatewayRoute(o, v)
 			}
 		case *manifest.ServiceConfig:
 			if grpc {
-				r = grpcRoute(o, v)
+				all = grpcRoute(o, v)
 			}
 		}
-		if r != nil && running {
-			return r
+		if len(all) > 0 && running {
+			return all
 		}
-		found = first(found, r)
+		// Another kind of object is another layer; of those the first is taken.
+		if len(all) > 0 && (kind == "" || kind == o.Kind) {
+			found, kind = append(found, all...), o.Kind
+		}
 	}
-	found = found.filledBy(attached)
-	if found == nil && w.Plane == "istio" && w.knows(host) {
-		return &Route{Plane: "istio", Implicit: true, Tries: istioTries, Stated: -1, On: istioRetryOn}
+	for i := range found {
+		found[i] = found[i].filledBy(attached)
 	}
-	return found
+	switch {
+	case len(found) > 0:
+		return found
+	case attached != nil:
+		return []*Route{attached}
+	case w.Plane == "istio" && w.knows(host):
+		return []*Route{{Plane: "istio", Implicit: true, Tries: istioTries, Stated: -1, On: istioRetryOn}}
+	}
+	return nil
 }
 
 // knows reports whether some mesh object speaks of a host, so that the mesh's
 // defaults apply to it.
-func (w *World) knows(host string) bool { return w.policyFor(host) != nil }
+func (w *World) knows(host string) bool { return w.policyFor(host, cluster{}) != nil }
 
 // targets reports whether a policy is attached to a service, to a route that leads
 // to it, or to the gateway of such a route.
@@ -100,7 +80,7 @@ func (w *World) targets(b *eg.BackendTrafficPolicy, host string) bool {
 	}
 	for _, o := range manifest.Of[*gwv1.HTTPRoute](w.Manifest) {
 		r := o.Value.(*gwv1.HTTPRoute)
-		if ruleTo(r, host) < 0 {
+		if !slices.ContainsFunc(r.Spec.Rules, func(rule gwv1.HTTPRouteRule) bool { return ruleTo(rule, host) }) {
 			continue
 		}
 		if slices.Contains(names, "HTTPRoute/"+r.Name) {
@@ -118,11 +98,9 @@ func (w *World) targets(b *eg.BackendTrafficPolicy, host string) bool {
 	})
 }
 
-// ruleTo is the index of a route's first rule that leads to a host; -1 if none does.
-func ruleTo(r *gwv1.HTTPRoute, host string) int {
-	return slices.IndexFunc(r.Spec.Rules, func(rule gwv1.HTTPRouteRule) bool {
-		return slices.ContainsFunc(rule.BackendRefs, func(b gwv1.HTTPBackendRef) bool { return sameHost(string(b.Name), host) })
-	})
+// ruleTo reports whether a rule of a route leads to a host.
+func ruleTo(rule gwv1.HTTPRouteRule, host string) bool {
+	return slices.ContainsFunc(rule.BackendRefs, func(b gwv1.HTTPBackendRef) bool { return sameHost(string(b.Name), host) })
 }
 
 func first[T any](a, b *T) *T {

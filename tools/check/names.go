@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/offtake-go/offtake/capacity"
@@ -18,6 +19,21 @@ func hostOf(u contract.Upstream) string {
 	host = host[strings.LastIndexByte(host, '/')+1:] // dns:///fraud-check:8443
 	host, _, _ = strings.Cut(host, ":")
 	return host
+}
+
+// portOf returns the port of an upstream's target; 0 if it has none and its scheme
+// names none.
+func portOf(u contract.Upstream) int {
+	parsed, err := url.Parse(u.Target)
+	if err != nil || parsed.Host == "" {
+		_, port, _ := strings.Cut(u.Target[strings.LastIndexByte(u.Target, '/')+1:], ":")
+		n, _ := strconv.Atoi(port) // dns:///fraud-check:8443, or b:80
+		return n
+	}
+	if n, err := strconv.Atoi(parsed.Port()); err == nil {
+		return n
+	}
+	return map[string]int{"http": 80, "https": 443}[parsed.Scheme]
 }
 
 // sameHost reports whether two names mean the same service: equal, or one the short

@@ -27,7 +27,7 @@ func ruleO07() Rule {
 		if s.Warm == 0 {
 			return
 		}
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if c.Inbound && c.Policy != nil && c.Policy.Detector != nil && c.Rate > 0 && len(c.Hosts) > 0 {
 				emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, o07{c.Rate, s.Warm, c.Hosts[0], c.Proxies, c.Policy.Detector.trips(s.Answers), code(s.Answers), s.Gated})
 			}

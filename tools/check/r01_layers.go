@@ -24,7 +24,7 @@ func ruleR01() Rule {
 		Source: "each layer retries what the one below has already retried", Needs: "attempts of more than one layer",
 	}, func(w *World, emit func(Place, r01)) {
 		before := []int{1, 1}
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if c.Inbound {
 				layers := []int{c.Attempts, c.tries()}
 				if layers[0]*layers[1] > before[0]*before[1] {
@@ -35,7 +35,7 @@ func ruleR01() Rule {
 				}
 			}
 		}
-		for _, c := range w.pools() {
+		for _, c := range w.poolWays() {
 			layers := append(append([]int{}, before...), c.Attempts, c.tries())
 			shown := layers[:0:0]
 			for _, a := range layers {

@@ -27,7 +27,7 @@ func ruleR02() Rule {
 		Source: "a metastable failure: the retries of one overload are the load of the next", Needs: "a rate, a latency, a pool and retries",
 	}, func(w *World, emit func(Place, r02)) {
 		outer := 1.0
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if c.Inbound {
 				outer = max(outer, float64(c.Attempts)*w.budgeted(c))
 			}

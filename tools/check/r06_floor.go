@@ -21,7 +21,7 @@ func ruleR06() Rule {
 		Breaks: "proxies x minRetryConcurrency > percent x calls in flight",
 		Source: "Envoy's retry budget is for each proxy", Needs: "a retry budget, a rate and a latency",
 	}, func(w *World, emit func(Place, r06)) {
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if c.Policy != nil && c.Policy.Budget != nil && c.Rate*c.Mean > 0 {
 				emit(Place{Subject: c.Name, Ref: c.Policy.Budget.Ref}, r06{c.Proxies, c.Policy.Budget.Min, c.Rate * c.Mean, w.budgetPercent(c.Policy.Budget)})
 			}

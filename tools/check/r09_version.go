@@ -27,7 +27,7 @@ func ruleR09() Rule {
 		Breaks: "retryBudget without percent where the default is 0.2% (1.27.0 until 1.28.9 and 1.29.2), or with a subset's policy before 1.30",
 		Source: "Istio's release notes on retryBudget", Needs: "a retryBudget and Istio's version",
 	}, func(w *World, emit func(Place, r09)) {
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if c.Policy == nil || c.Policy.Budget == nil || c.Policy.Plane != "istio" {
 				continue
 			}

@@ -58,7 +58,7 @@ func TestOnlyALivenessProbeCanWaitForTooLong(t *testing.T) {
 
 func TestEnvoysTimeoutHoldsWhereNobodyStatesOne(t *testing.T) {
 	w := worldOf(t, "http", strings.Replace(strings.TrimPrefix(attachedPolicy, "---\n"), "kind: HTTPRoute, name: web", "kind: Service, name: b", 1))
-	w.Calls[0].Route = nil
+	w.Calls[0].ways[0].route = nil
 	for deadline, want := range map[float64]int{14: 1, 16: 0} {
 		w.Calls[0].Deadline, w.Calls[0].Attempt = deadline, deadline
 		if found := only(w, "T06"); len(found) != want {

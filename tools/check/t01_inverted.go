@@ -33,8 +33,10 @@ func ruleT01() Rule {
 					emit(Place{Subject: c.Name + " inside " + in.Name, Ref: c.Ref}, t01{c.Deadline, in.Deadline, oh})
 				}
 			}
-			if r := in.Route; r != nil && r.Timeout > 0 && !r.Implicit {
-				emit(Place{Subject: "route of " + in.Name, Ref: r.Ref}, t01{r.Timeout, in.Deadline, 0})
+		}
+		for _, r := range w.routes() {
+			if in := r.call; in.Inbound && in.Deadline > 0 && r.Timeout > 0 && !r.Implicit {
+				emit(r.place(), t01{r.Timeout, in.Deadline, 0})
 			}
 		}
 	})

@@ -43,12 +43,13 @@ func ruleT02() Rule {
 					emit(Place{Subject: c.Name + " inside " + in.Name, Ref: c.Ref}, attemptsWithin(c.Attempts, c.Attempt, in.Deadline))
 				}
 			}
-			if r := in.Route; r != nil && r.PerTry > 0 {
-				emit(Place{Subject: "route of " + in.Name, Ref: r.Ref}, attemptsWithin(r.Tries, r.PerTry, in.Deadline))
-			}
 		}
-		for _, c := range w.pools() {
-			if r := c.Route; r != nil && r.PerTry > 0 && c.Attempt > 0 && !c.Unbounded {
+		for _, r := range w.routes() {
+			switch c := r.call; {
+			case r.PerTry == 0:
+			case c.Inbound && c.Deadline > 0:
+				emit(r.place(), attemptsWithin(r.Tries, r.PerTry, c.Deadline))
+			case !c.Inbound && c.Pool != nil && c.Attempt > 0 && !c.Unbounded:
 				emit(Place{Subject: "route to " + c.Name, Ref: r.Ref}, attemptsWithin(r.Tries, r.PerTry, c.Attempt))
 			}
 		}

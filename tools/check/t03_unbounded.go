@@ -29,7 +29,7 @@ func ruleT03() Rule {
 		Breaks: "the timeout of any hop is unset or 0",
 		Source: "http.Client has none by default; Istio turns Envoy's 15 s off", Needs: "a client, or a route",
 	}, func(w *World, emit func(Place, t03)) {
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if !c.Inbound && c.Pool == nil || c.Inbound && c.Unbounded && c.Route == nil {
 				continue
 			}

@@ -16,7 +16,7 @@ func ruleT05() Rule {
 		Breaks: "attempt timeout < healthy p99",
 		Source: "one call in a hundred is then retried by design", Needs: "p99",
 	}, func(w *World, emit func(Place, t05)) {
-		for _, c := range w.pools() {
+		for _, c := range w.poolWays() {
 			if c.P99 == 0 || c.Unbounded {
 				continue
 			}

@@ -18,11 +18,11 @@ func ruleT06() Rule {
 		Breaks: "outlier detection is on and the proxy's timeout is unset or not below the program's",
 		Source: "Envoy does not count a request that its caller cancels", Needs: "outlier detection and a deadline",
 	}, func(w *World, emit func(Place, t06)) {
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if c.Policy == nil || c.Policy.Detector == nil || c.Deadline == 0 || c.Upstream != nil && c.Upstream.Protocol == "grpc" {
 				continue // grpc-timeout tells the proxy what the program allows
 			}
-			n := t06{App: c.Attempt, Detector: true}
+			n, ref := t06{App: c.Attempt, Detector: true}, c.Policy.Detector.Ref
 			if c.Policy.Plane == "envoy" || c.Policy.Plane == "envoy-gateway" {
 				n.Proxy = envoyTimeout // of a route that nobody wrote
 			}
@@ -31,8 +31,11 @@ func ruleT06() Rule {
 				if r.PerTry > 0 {
 					n.Proxy = r.PerTry
 				}
+				if r.Ref.File != "" {
+					ref = r.Ref
+				}
 			}
-			emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, n)
+			emit(Place{Subject: c.Name, Ref: ref}, n)
 		}
 	})
 }

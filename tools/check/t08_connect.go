@@ -16,7 +16,7 @@ func ruleT08() Rule {
 		Breaks: "connect timeout >= attempt timeout",
 		Source: "Istio's default connect timeout is 10 s", Needs: "a proxy's policy and an attempt",
 	}, func(w *World, emit func(Place, t08)) {
-		for _, c := range w.Calls {
+		for _, c := range w.ways() {
 			if c.Policy == nil || c.Policy.ConnectTimeout == 0 {
 				continue
 			}

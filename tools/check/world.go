@@ -62,9 +62,11 @@ type Call struct {
 	Idempotent bool
 	Upstream   *contract.Upstream // nil if inbound
 
-	// Policy and Route are what proxies do on the way; nil if no manifest says.
+	// Policy and Route are what proxies do on the way, the first where there are
+	// several; nil if no manifest says.
 	Policy *Policy
 	Route  *Route
+	ways   []way
 }
 
 // A Pool is the calling program's places in one replica.
@@ -158,6 +160,9 @@ type Route struct {
 	// not.
 	Tries, Stated int
 	On            string
+
+	// to is where it leads; empty if it is the same for all clusters of a host.
+	to []cluster
 }
 
 // A Service is the pods of the contract's service.

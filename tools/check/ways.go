@@ -1,0 +1,147 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	eg "github.com/envoyproxy/gateway/api/v1alpha1"
+
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+// A cluster is what a proxy tells apart behind one host: a port, where one is
+// known, and a subset, where the hosts are divided.
+type cluster struct {
+	subset string
+	port   int
+}
+
+// A way is one that the requests of a call take: what the proxy does with a call,
+// and with the hosts it then chooses from.
+type way struct {
+	route  *Route
+	policy *Policy
+}
+
+// findWays finds all ways to a host. Each route is taken with the cluster that it
+// leads to; clusters with a policy of their own that no route leads to come after
+// them, for the routes may stand in a manifest that was not given.
+func (w *World) findWays(c *Call, host string, port int, grpc bool) {
+	routes := w.routesFor(host, grpc)
+	if len(routes) == 0 {
+		routes = []*Route{nil}
+	}
+	seen := map[cluster]bool{}
+	for _, r := range routes {
+		for _, to := range r.leadsTo(port) {
+			seen[to] = true
+			c.ways = append(c.ways, way{r, w.policyFor(host, to)})
+		}
+	}
+	for _, to := range w.clustersOf(host, port) {
+		if !seen[to] {
+			c.ways = append(c.ways, way{routes[0], w.policyFor(host, to)})
+		}
+	}
+	c.Route, c.Policy = c.ways[0].route, c.ways[0].policy
+}
+
+// leadsTo is where a route sends a call to this port; 0 is unknown.
+func (r *Route) leadsTo(port int) []cluster {
+	if r == nil || len(r.to) == 0 {
+		return []cluster{{"", port}}
+	}
+	all := make([]cluster, len(r.to))
+	for i, to := range r.to {
+		if to.port == 0 {
+			to.port = port
+		}
+		all[i] = to
+	}
+	return all
+}
+
+// ways are all calls, each as often as there are ways for it.
+func (w *World) ways() []Call {
+	var all []Call
+	for _, c := range w.Calls {
+		for _, each := range c.ways {
+			c.Route, c.Policy = each.route, each.policy
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// clustersOf lists the clusters of a host that a DestinationRule has policies of
+// their own for. Where the port of a call is known, other ports are none of it.
+func (w *World) clustersOf(host string, port int) []cluster {
+	var all []cluster
+	for _, o := range manifest.Of[*manifest.DestinationRule](w.Manifest) {
+		rule := o.Value.(*manifest.DestinationRule)
+		if !sameHost(rule.GetHost(), host) {
+			continue
+		}
+		for _, p := range rule.GetTrafficPolicy().GetPortLevelSettings() {
+			if port == 0 {
+				all = append(all, cluster{"", int(p.GetPort().GetNumber())})
+			}
+		}
+		for _, s := range rule.GetSubsets() {
+			if s.GetTrafficPolicy() == nil {
+				continue
+			}
+			all = append(all, cluster{s.GetName(), port})
+			for _, p := range s.GetTrafficPolicy().GetPortLevelSettings() {
+				if port == 0 {
+					all = append(all, cluster{s.GetName(), int(p.GetPort().GetNumber())})
+				}
+			}
+		}
+		return all // of the rule that policyFor takes
+	}
+	return nil
+}
+
+// policyFor finds what a proxy does with the hosts of a cluster. What a running
+// proxy has been given comes before what a manifest says it should be.
+func (w *World) policyFor(host string, to cluster) *Policy {
+	var found *Policy
+	for _, o := range w.Manifest.Objects {
+		switch v := o.Value.(type) {
+		case *manifest.Envoy:
+			c := envoyCluster(v, host, to)
+			if c == nil {
+				continue
+			}
+			p := envoyPolicy(o, c, "envoy")
+			if v.Running {
+				return p
+			}
+			found = first(found, p)
+		case *manifest.DestinationRule:
+			if found == nil && sameHost(v.GetHost(), host) {
+				found = w.istioPolicy(o, to)
+			}
+		case *eg.BackendTrafficPolicy:
+			if found == nil && w.targets(v, host) {
+				found = gatewayPolicy(o, v)
+			}
+		}
+	}
+	return found
+}
+
+// clusterOf reads the name that Istio gives to a cluster of Envoy, such as
+// outbound|8080|v2|orders.prod.svc.cluster.local.
+func clusterOf(name string) cluster {
+	parts := strings.Split(name, "|")
+	if len(parts) != 4 {
+		return cluster{}
+	}
+	port, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return cluster{}
+	}
+	return cluster{parts[2], port}
+}
