@@ -139,7 +139,7 @@ func (w *World) eras(p *Policy) []Era {
 	if plane == "" {
 		plane = p.Plane
 	}
-	eras := erasOf(plane, w.Version)
+	eras := w.erasOf(plane)
 	if d := p.Detector; d != nil && d.AlwaysOne {
 		for i := range eras {
 			eras[i].Ejector = EnvoyOne

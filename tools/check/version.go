@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,6 +124,35 @@ type Era struct {
 	Ejector Ejector
 }
 
+// erasOf returns the eras that a control plane may be in as far as the input says:
+// of Istio, those that know the API in which its objects are written.
+func (w *World) erasOf(plane contract.ControlPlane) []Era {
+	eras := erasOf(plane, w.Version)
+	if plane != "istio" || len(eras) == 1 {
+		return eras
+	}
+	if i := slices.IndexFunc(eras, func(e Era) bool { return e.Minor == 30 }); w.Mesh.Distribution {
+		// It has been looked at since 1.25.
+		eras = slices.Replace(eras, i, i+1, Era{"Istio 1.20 to 1.24", 24, Envoy128}, Era{"Istio 1.25 to 1.30", 30, Envoy128})
+	}
+	return slices.DeleteFunc(eras, func(e Era) bool { return e.Minor < w.oldest() })
+}
+
+// oldest is the minor version of Istio that first had the newest API among its
+// objects. A cluster that serves an object in that API is no older.
+func (w *World) oldest() int {
+	oldest := 0
+	for _, o := range w.Manifest.Objects {
+		switch o.APIVersion {
+		case "networking.istio.io/v1beta1":
+			oldest = max(oldest, 5)
+		case "networking.istio.io/v1":
+			oldest = max(oldest, 22)
+		}
+	}
+	return oldest
+}
+
 // erasOf returns the eras that a control plane of this version may be in: one if
 // the version is known. Istio 1.20 carries Envoy 1.28, and so on in step.
 func erasOf(plane contract.ControlPlane, version string) []Era {
@@ -136,8 +166,8 @@ func erasOf(plane contract.ControlPlane, version string) []Era {
 			return []Era{{Minor: minor, Ejector: envoyEjector(minor + 8)}}
 		}
 		return []Era{
-			{"Istio 1.3 to 1.18", 18, EnvoyOlder}, {"Istio 1.19", 19, Envoy127},
-			{"Istio 1.20 to 1.30", 29, Envoy128}, {"Istio 1.31 and later", 31, Envoy128},
+			{"Istio up to 1.2", 2, EnvoyOlder}, {"Istio 1.3 to 1.18", 18, EnvoyOlder}, {"Istio 1.19", 19, Envoy127},
+			{"Istio 1.20 to 1.30", 30, Envoy128}, {"Istio 1.31 and later", 31, Envoy128},
 		}
 	case "envoy":
 		if known {

@@ -89,7 +89,7 @@ func TestEffectivePanicFollowsTheControlPlane(t *testing.T) {
 }
 
 func TestAnUnknownVersionHasItsEras(t *testing.T) {
-	for version, want := range map[string]int{"": 4, "1.29": 1, "v1.20.3": 1, "latest": 4} {
+	for version, want := range map[string]int{"": 5, "1.29": 1, "v1.20.3": 1, "latest": 5} {
 		if got := erasOf("istio", version); len(got) != want {
 			t.Errorf("erasOf(istio, %q) = %v, want %d", version, got, want)
 		}
@@ -99,6 +99,45 @@ func TestAnUnknownVersionHasItsEras(t *testing.T) {
 	}
 	if got := erasOf("grpc", "")[0].Ejector; got != GRPCGo {
 		t.Errorf("erasOf(grpc) ejects like %s, want %s", got, GRPCGo)
+	}
+}
+
+// ejecting is a rule that can eject this share of the hosts of a, in an API of Istio.
+func ejecting(percent int, api string) string {
+	return say("apiVersion: networking.istio.io/%s\nkind: DestinationRule\nmetadata: {name: a}\nspec: {host: a, trafficPolicy: {outlierDetection: {maxEjectionPercent: %d, minHealthPercent: 0}}}\n", api, percent)
+}
+
+func TestTheOldestIstioIsTriedToo(t *testing.T) {
+	// Up to 1.2 the panic threshold was 50 where nobody set one, and 0 since.
+	found := only(worldOf(t, "http", ejecting(60, "v1alpha3")), "O01")
+	if len(found) != 1 || !found[0].Depends || !strings.Contains(found[0].Evidence, "so with Istio up to 1.2, not with Istio 1.3 to 1.18, Istio 1.19, ") {
+		t.Errorf("O01 = %+v, want it for Istio up to 1.2", found)
+	}
+	w := worldOf(t, "http", ejecting(60, "v1alpha3"))
+	w.Version = "1.3"
+	if found := only(w, "O01"); len(found) != 0 {
+		t.Errorf("O01 with Istio 1.3 = %+v, want none", found)
+	}
+}
+
+func TestAnAPIRulesOutVersionsThatDoNotServeIt(t *testing.T) {
+	for api, want := range map[string]string{"v1alpha3": "Istio up to 1.2", "v1beta1": "Istio 1.3 to 1.18", "v1": "Istio 1.20 to 1.30"} {
+		w := worldOf(t, "http", ejecting(60, api))
+		if got := w.Eras[0].Name; got != want {
+			t.Errorf("the first era of an object in %s is %s, want %s", api, got, want)
+		}
+		if found := only(w, "O01"); api != "v1alpha3" && len(found) != 0 {
+			t.Errorf("O01 in %s = %+v, want none: Istio up to 1.2 does not have it", api, found)
+		}
+	}
+}
+
+func TestTheVersionDecidesWhetherADistributionTurnsPanicOff(t *testing.T) {
+	rule := strings.Replace(ejecting(20, "v1"), "minHealthPercent: 0", "minHealthPercent: 30", 1)
+	service := "---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {trafficDistribution: PreferClose, ports: [{port: 80}]}\n"
+	found := only(worldOf(t, "http", rule+service), "O18")
+	if len(found) != 1 || !strings.Contains(found[0].Evidence, "so with Istio 1.25 to 1.30, Istio 1.31 and later, not with Istio 1.20 to 1.24") {
+		t.Errorf("O18 = %+v, want it since 1.25", found)
 	}
 }
 

@@ -258,8 +258,8 @@ func NewWorld(c *contract.Contract, set *manifest.Set, o Options) *World {
 	}
 	w.findPlane()
 	w.findVersion()
-	w.Eras = erasOf(w.Plane, w.Version)
 	w.readMesh()
+	w.Eras = w.erasOf(w.Plane)
 	w.readService()
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
 		w.Calls = append(w.Calls, w.outbound(name))

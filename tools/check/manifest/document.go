@@ -109,7 +109,7 @@ func (s *Set) addNode(name string, n *yaml.Node, line int) {
 		s.Skipped++
 		return
 	}
-	o := &Object{Ref: Ref{name, line + n.Line}, Kind: kind, node: n, line: line}
+	o := &Object{Ref: Ref{name, line + n.Line}, APIVersion: scalar(n, "apiVersion"), Kind: kind, node: n, line: line}
 	if err := s.decode(o, decode); err != nil {
 		s.Problems = append(s.Problems, Problem{Ref: o.Ref, Object: o.String(), Text: err.Error()})
 	}

@@ -35,8 +35,9 @@ type Problem struct {
 // An Object is one document that was understood.
 type Object struct {
 	Ref
-	Kind, Namespace, Name string
-	Labels                map[string]string
+
+	APIVersion, Kind string
+	Namespace, Name  string
 
 	// Value is the typed object: *appsv1.Deployment, *DestinationRule, and so on.
 	Value any
