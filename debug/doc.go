@@ -2,8 +2,10 @@
 // gate of a process, with its plan beside its live state.
 //
 // The page says first what is wrong, in the words of who has to act on it:
-// "queueing: needs 28 places, has 10". It is for a look at one process during an
-// incident; the view of a whole service over days is the dashboards' business.
+// "card-processor is mis-sized – queueing: needs 28 places, has 10". Trouble is of
+// four kinds, broken, slow, mis-sized and busy, since what helps is different for
+// each. The page is for a look at one process during an incident; the view of a
+// whole service over days is the dashboards' business.
 //
 //	page := debug.Handler(snapshot)
 //	mux.Handle("GET /debug/offtake", page) // outside the door: it must answer under load

@@ -33,6 +33,10 @@ type subject struct {
 	History  *history `json:"history,omitempty"` // added to what is sent
 	Errors   []failed `json:"errors,omitempty"`
 
+	// tenths of the calls are hurt. It is tempting to order by the share itself; but
+	// then rows would change their places each tick.
+	tenths int
+
 	slot uint64 // of the history, when this was read
 }
 
@@ -104,8 +108,10 @@ type failed struct {
 
 // newDocument puts the worst first and says so.
 func newDocument(now time.Time, subjects []*subject) *document {
+	blamed := slices.ContainsFunc(subjects, func(s *subject) bool { return s.Kind == "upstream" && s.inTrouble() })
 	slices.SortStableFunc(subjects, func(a, b *subject) int {
-		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(kindOrder(a.Kind), kindOrder(b.Kind)), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.urgency(blamed), a.urgency(blamed)), cmp.Compare(kindOrder(a.Kind), kindOrder(b.Kind)),
+			cmp.Compare(b.tenths, a.tenths), strings.Compare(a.Name, b.Name))
 	})
 	d := &document{At: now, Subjects: subjects}
 	troubled := 0
@@ -122,7 +128,7 @@ func newDocument(now time.Time, subjects []*subject) *document {
 		d.Headline = fmt.Sprintf("All is well: %s.", census(subjects))
 	default:
 		worst := subjects[0]
-		d.Headline = fmt.Sprintf("%s: %s: %s", worst.Name, worst.Findings[0].Word, worst.Findings[0].Text)
+		d.Headline = fmt.Sprintf("%s is %s – %s", worst.Name, worst.Findings[0].Word, worst.Findings[0].Text)
 		if troubled > 1 {
 			d.Headline += fmt.Sprintf(" (and %d more)", troubled-1)
 		}
@@ -130,8 +136,25 @@ func newDocument(now time.Time, subjects []*subject) *document {
 	return d
 }
 
-// kindOrder has causes before symptoms. Without the gate there is no traffic to
-// speak of, and a door that is busy or fails does so for its upstreams, mostly.
+// inTrouble says whether calls are.
+func (s *subject) inTrouble() bool {
+	return s.Level >= warn && slices.Contains([]string{"broken", "slow", "mis-sized", "busy"}, s.Findings[0].Word)
+}
+
+// urgency is the level; but a door that fails or is full is so for an upstream that
+// is to blame, if there is one, and so comes after it.
+func (s *subject) urgency(blamed bool) int {
+	switch {
+	case blamed && s.Kind == "door" && s.Level == bad:
+		return 2 * int(warn)
+	case s.Level == warn && s.Kind == "upstream" && s.inTrouble():
+		return 2*int(warn) + 1
+	}
+	return 2 * int(s.Level)
+}
+
+// kindOrder has causes before symptoms, among those that are as urgent: without the
+// gate there is no traffic to speak of.
 func kindOrder(kind string) int { return slices.Index([]string{"gate", "upstream", "door"}, kind) }
 
 func census(subjects []*subject) string {

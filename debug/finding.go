@@ -24,7 +24,16 @@ func (l level) String() string { return [...]string{"ok", "note", "warn", "bad"}
 func (l level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // finding is one thing to say about a subject: what kind of trouble it is, the
-// numbers that show it, and those that tell where it comes from.
+// numbers that show it, and those that tell where it comes from. Trouble is of four
+// kinds, because what helps is different for each:
+//
+//   - broken: calls fail; see the last errors, and whoever runs the upstream.
+//   - slow: the upstream takes longer than was planned for.
+//   - mis-sized: the traffic needs more places than the plan has.
+//   - busy: somebody says "not now" though the size fits: this process in a burst,
+//     or the upstream itself.
+//
+// What is no trouble of calls has words of its own.
 type finding struct {
 	Level  level  `json:"level"`
 	Word   string `json:"word"`

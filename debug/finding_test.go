@@ -41,26 +41,26 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Rate, u.Hold = 23, 1200*time.Millisecond
 				w.wait = waits(100)
 			},
-			findings{{bad, "queueing", "needs 28 places, has 10: more traffic and slower than planned",
+			findings{{bad, "slow", "queueing: needs 28 places, has 10 (slower than planned, and more traffic)",
 				"23/s that hold a place for 1.2 s each; planned: 20/s for 500 ms at most; 12 wait, the p95 of the wait is 243 ms"}},
 		},
 		"a slow upstream": {
 			func(u *Upstream, _ *window) { u.Required, u.Rate, u.Hold, u.Queued = 40, 20, 2*time.Second, 1 },
-			findings{{bad, "queueing", "needs 40 places, has 24: slower than planned",
+			findings{{bad, "slow", "queueing: needs 40 places, has 24 (slower than planned)",
 				"20/s that hold a place for 2 s each; planned: 20/s for 1.2 s at most; 1 waits"}},
 		},
 		"more traffic": {
 			func(u *Upstream, _ *window) { u.Required, u.Rate, u.Hold = 30, 60, 500*time.Millisecond },
-			findings{{warn, "too small", "needs 30 places, has 24: more traffic than planned",
+			findings{{warn, "mis-sized", "needs 30 places, has 24 (more traffic than planned)",
 				"60/s that hold a place for 500 ms each; planned: 20/s for 1.2 s at most"}},
 		},
 		"too few places that nobody waits for yet": {
 			func(u *Upstream, _ *window) { u.Required = 30 },
-			findings{{warn, "too small", "needs 30 places, has 24", ""}},
+			findings{{warn, "mis-sized", "needs 30 places, has 24", ""}},
 		},
 		"bursts": {
 			func(_ *Upstream, w *window) { w.wait = waits(100) },
-			findings{{warn, "queueing", "bursts wait: the p95 is 243 ms, and on average it needs 6 places, has 24", ""}},
+			findings{{warn, "busy", "bursts wait: the p95 is 243 ms, and on average it needs 6 places, has 24", ""}},
 		},
 		"refusals after their cause": {
 			func(u *Upstream, w *window) {
@@ -68,8 +68,8 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				w.outcomes["busy"], w.refused = 250, map[string]uint64{"queue_full": 240, "wait": 10}
 			},
 			findings{
-				{bad, "queueing", "needs 48 places, has 24", "nobody waits just now"},
-				{bad, "busy", "250 of 1250 calls refused in the last minute", "240 queue full, 10 wait"},
+				{bad, "mis-sized", "queueing: needs 48 places, has 24", "nobody waits just now"},
+				{bad, "busy", "250 of 1250 calls refused here in the last minute", "240 queue full, 10 wait"},
 			},
 		},
 		"broken": {
@@ -101,8 +101,8 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 			},
 			findings{
 				{bad, "amplifying", "1.4 attempts for each call", ""},
+				{warn, "busy", "the upstream said so to 10 of 1400 attempts in the last minute", ""},
 				{warn, "out of retries", "400 retries in the last minute, and the budget allows no more", "390 status, 10 busy"},
-				{warn, "upstream busy", "it said so 10 times in the last minute", ""},
 			},
 		},
 		"gRPC": {
@@ -111,12 +111,12 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 			},
 			findings{
 				{warn, "broken", "40 of 1000 calls failed in the last minute", "40 UNAVAILABLE"},
-				{warn, "upstream busy", "it said so 10 times in the last minute", ""},
+				{warn, "busy", "the upstream said so to 10 of 1000 attempts in the last minute", ""},
 			},
 		},
 		"429 is no other 4xx": {
-			func(_ *Upstream, w *window) { w.outcomes["429"], w.outcomes["4xx"] = 12, 100 },
-			findings{{warn, "upstream busy", "it said so 12 times in the last minute", ""}},
+			func(_ *Upstream, w *window) { w.outcomes["429"], w.outcomes["4xx"] = 50, 100 },
+			findings{{bad, "busy", "the upstream said so to 50 of 1000 attempts in the last minute", ""}},
 		},
 		"churn and leaks": {
 			func(_ *Upstream, w *window) { w.dials, w.leaked = map[string]uint64{"2xx": 0, "connect": 200}, 1 },
@@ -130,6 +130,17 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Idle, u.Active, w.attempts, w.dials = 20, 4, 30, map[string]uint64{"2xx": 24}
 			},
 			findings{{fine, "ok", "needs 6 of 24 places", ""}},
+		},
+		"broken before what comes of it": {
+			func(u *Upstream, w *window) { u.Required, u.Queued, w.outcomes["connect"] = 30, 3, 900 },
+			findings{
+				{bad, "broken", "900 of 1900 calls failed in the last minute", "900 connect"},
+				{bad, "mis-sized", "queueing: needs 30 places, has 24", "3 wait"},
+			},
+		},
+		"not warm": {
+			func(u *Upstream, _ *window) { u.Degraded = "dial tcp: connection refused" },
+			findings{{warn, "degraded", "the process takes traffic without it: it is not warm", "dial tcp: connection refused"}},
 		},
 		"observe mode": {
 			func(u *Upstream, w *window) { u.Observing, w.observed = true, map[string]uint64{"wait": 12} },
@@ -171,8 +182,8 @@ func TestADoorSaysThatItIsShut(t *testing.T) {
 	d.Places, d.Required = 64, 90
 	w := window{seconds: 10, outcomes: map[string]uint64{"2xx": 80, "busy": 20, "timeout": 5}}
 	want := findings{
-		{bad, "queueing", "needs 90 places, has 64", "nobody waits just now"},
-		{bad, "busy", "20 of 105 calls refused in the last 10 s", ""},
+		{bad, "busy", "queueing: needs 90 places, has 64", "nobody waits just now"},
+		{bad, "busy", "20 of 105 calls refused here in the last 10 s", ""},
 		{warn, "slow", "5 of 105 requests ran out of time in the last 10 s", ""},
 	}
 	if got := judgeDoor(d, w); !slices.Equal(got, want) {
@@ -186,7 +197,9 @@ func TestAGateSaysWhatItWaitsFor(t *testing.T) {
 		gate Gate
 		want findings
 	}{
-		"open":     {Gate{State: "ready", Checks: []Check{passed}}, findings{{fine, "ready", "1 check passed", ""}}},
+		"open": {Gate{State: "ready", Checks: []Check{passed}}, findings{{fine, "ready", "1 check passed", ""}}},
+		"open without": {Gate{State: "ready", Checks: []Check{passed, {Name: "b", Passed: true, Degraded: true, Err: "connection refused"}}},
+			findings{{warn, "degraded", "open without b", "connection refused"}}},
 		"draining": {Gate{State: "draining"}, findings{{note, "draining", "closed for good; the balancer sends no more", ""}}},
 		"not run":  {Gate{State: "warming"}, findings{{warn, "warming", "every check has passed; Run has not opened the gate", ""}}},
 		"warming": {Gate{State: "warming", Checks: []Check{passed, {Name: "b", Took: 3 * time.Second}}},
@@ -198,6 +211,40 @@ func TestAGateSaysWhatItWaitsFor(t *testing.T) {
 	} {
 		if got := judgeGate(c.gate); !slices.Equal(got, c.want) {
 			t.Errorf("%s: judgeGate() = %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// fake is a subject with a finding.
+func fake(kind, name string, l level, word string, tenths int) *subject {
+	return &subject{ID: kind + "/" + name, Kind: kind, Name: name, Level: l, Findings: findings{{l, word, "so it is", ""}}, tenths: tenths}
+}
+
+func TestTheFirstLineNamesTheCause(t *testing.T) {
+	calm := fake("upstream", "calm", fine, "ok", 0)
+	for name, c := range map[string]struct {
+		subjects []*subject
+		want     string
+	}{
+		"who is hurt most": {
+			[]*subject{fake("upstream", "audit", bad, "broken", 1), calm, fake("upstream", "ledger", bad, "slow", 9)},
+			"ledger is slow – so it is (and 1 more)",
+		},
+		"not the door that is full for it": {
+			[]*subject{fake("door", "checkout", bad, "busy", 9), calm, fake("upstream", "ledger", warn, "slow", 0)},
+			"ledger is slow – so it is (and 1 more)",
+		},
+		"the door if no upstream is in trouble": {
+			[]*subject{fake("door", "checkout", bad, "busy", 1), calm, fake("upstream", "ledger", warn, "leaking", 0)},
+			"checkout is busy – so it is (and 1 more)",
+		},
+		"the gate before all": {
+			[]*subject{fake("gate", "readiness", bad, "not ready", 0), fake("upstream", "ledger", bad, "broken", 9)},
+			"readiness is not ready – so it is (and 1 more)",
+		},
+	} {
+		if got := newDocument(time.Time{}, c.subjects).Headline; got != c.want {
+			t.Errorf("%s: headline = %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -9,13 +9,16 @@ import (
 // judgeUpstream says what is wrong with the calls to an upstream.
 func judgeUpstream(u Upstream, w window) findings {
 	var f findings
-	f.places(u.Flow, w)
 	f.failures(w)
+	f.places(u.Flow, w, "mis-sized")
+	f.upstreamBusy(w)
 	f.slowness(u, w)
 	f.refusals(w)
 	f.retries(u, w)
-	f.upstreamBusy(w)
 	f.churn(u, w)
+	if u.Degraded != "" {
+		f.explain(redact.Text(u.Degraded), warn, "degraded", "the process takes traffic without it: it is not warm")
+	}
 	if w.leaked > 0 {
 		f.say(warn, "leaking", "%s nobody closed; each held its place until the deadline", count(w.leaked, "body", "bodies"))
 	}
@@ -30,7 +33,7 @@ func judgeDoor(d Door, w window) findings {
 	if d.Shut {
 		f.say(warn, "shut", "not opened yet; %s", waiting(d.Queued))
 	} else {
-		f.places(d.Flow, w)
+		f.places(d.Flow, w, "busy")
 	}
 	f.failures(w)
 	if n, all := w.timeouts(), w.calls(); share(n, all) >= fewFailures {
@@ -47,6 +50,11 @@ func judgeGate(g Gate) findings {
 	var f findings
 	switch g.State {
 	case "ready":
+		for _, c := range g.Checks {
+			if c.Degraded {
+				f.explain(redact.Text(c.Err), warn, "degraded", "open without %s", c.Name)
+			}
+		}
 	case "draining":
 		f.say(note, "draining", "closed for good; the balancer sends no more")
 	default:
@@ -107,7 +115,7 @@ func (f *findings) refusals(w window) {
 	}
 	reasons := maps.Clone(w.refused)
 	delete(reasons, "closed")
-	f.explain(list(reasons), l, "busy", "%d of %s refused in the %s", n, count(all, "call"), w.span())
+	f.explain(list(reasons), l, "busy", "%d of %s refused here in the %s", n, count(all, "call"), w.span())
 }
 
 // retries compares attempts with first attempts, and not with calls: of those many
@@ -137,8 +145,9 @@ func (f *findings) churn(u Upstream, w window) {
 // upstreamBusy speaks of the other side's own refusals: those that calls ended with,
 // and those that were sent again.
 func (f *findings) upstreamBusy(w window) {
-	if n := sum(only(w.outcomes, saidBusy)) + w.retries["busy"] + w.retries["proxy_busy"]; n > 0 {
-		f.say(warn, "upstream busy", "it said so %s in the %s", count(n, "time"), w.span())
+	n := w.answeredBusy()
+	if all := max(n, w.attempts); n > 0 {
+		f.say(levelOf(n, all), "busy", "the upstream said so to %d of %s in the %s", n, count(all, "attempt"), w.span())
 	}
 }
 

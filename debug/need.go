@@ -7,19 +7,22 @@ import (
 )
 
 // places says whether there are enough of them. The rate and the hold beside the
-// need tell whether there is more traffic than planned, or a slower upstream.
-func (f *findings) places(flow Flow, w window) {
+// need tell whether there is more traffic than planned, or a slower upstream. Crowded
+// is the word for the first: a client is then mis-sized, and a door is busy.
+func (f *findings) places(flow Flow, w window, crowded string) {
 	p95 := w.wait.quantile(0.95)
 	queueing := flow.Queued > 0 || p95 > longWait.Seconds() || w.turnedAway() > 0
 	need := fmt.Sprintf("needs %s places, has %d", places(flow.Required), flow.Places)
 	switch {
 	case flow.Draining || flow.Places <= 0:
 	case flow.Required > float64(flow.Places) && queueing:
-		f.explain(because(flow, waiting(flow.Queued)+waitOf(p95)), bad, "queueing", "%s%s", need, grown(flow))
+		word, cause := grown(flow, crowded)
+		f.explain(because(flow, waiting(flow.Queued)+waitOf(p95)), bad, word, "queueing: %s%s", need, cause)
 	case flow.Required > float64(flow.Places):
-		f.explain(because(flow), warn, "too small", "%s%s", need, grown(flow))
+		word, cause := grown(flow, crowded)
+		f.explain(because(flow), warn, word, "%s%s", need, cause)
 	case p95 > longWait.Seconds():
-		f.explain(because(flow), warn, "queueing", "bursts wait: the p95 is %s, and on average it %s", seconds(p95), need)
+		f.explain(because(flow), warn, "busy", "bursts wait: the p95 is %s, and on average it %s", seconds(p95), need)
 	case flow.Required > nearLimit*float64(flow.Places):
 		f.explain(because(flow), warn, "near its limit", "%s", need)
 	}
@@ -41,22 +44,26 @@ func because(flow Flow, more ...string) string {
 // allowed is the time that each call may hold its place at the planned rate.
 func allowed(flow Flow) float64 { return float64(flow.Places) / flow.Plan.Rate }
 
-// grown says which factor is above its plan: the answer to whether the size is
-// wrong or the upstream is slow. The need exceeds the places only if one is.
-func grown(flow Flow) string {
+// grown says which factor is above its plan, and so whether the size is wrong or the
+// upstream is slow: if both are, by that which is the more. The need exceeds the
+// places only if one is.
+func grown(flow Flow, crowded string) (word, cause string) {
 	if flow.Plan.Rate <= 0 {
-		return ""
+		return crowded, ""
 	}
 	const noise = 1.1
-	switch more, slower := flow.Rate > noise*flow.Plan.Rate, flow.Hold.Seconds() > allowed(flow); {
-	case more && slower:
-		return ": more traffic and slower than planned"
-	case more:
-		return ": more traffic than planned"
-	case slower:
-		return ": slower than planned"
+	more, slower := flow.Rate/flow.Plan.Rate, flow.Hold.Seconds()/allowed(flow)
+	switch {
+	case more > noise && slower > max(1, more):
+		return "slow", " (slower than planned, and more traffic)"
+	case more > noise && slower > 1:
+		return crowded, " (more traffic than planned, and slower)"
+	case more > noise:
+		return crowded, " (more traffic than planned)"
+	case slower > 1:
+		return "slow", " (slower than planned)"
 	}
-	return ""
+	return crowded, ""
 }
 
 func waitOf(p95 float64) string {

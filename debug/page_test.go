@@ -41,8 +41,8 @@ func TestOneAddressAnswersInTheFormThatIsAccepted(t *testing.T) {
 	page := Handler(some)
 	for _, c := range []struct{ accept, contentType, has string }{
 		{"text/html,*/*;q=0.8", "text/html; charset=utf-8", "<!doctype html>"},
-		{"application/json", "application/json", `"headline":"card-processor: queueing: needs 28 places, has 10"`},
-		{"*/*", "text/plain; charset=utf-8", "card-processor: queueing: needs 28 places, has 10\n"},
+		{"application/json", "application/json", `"headline":"card-processor is mis-sized – queueing: needs 28 places, has 10"`},
+		{"*/*", "text/plain; charset=utf-8", "card-processor is mis-sized – queueing: needs 28 places, has 10\n"},
 	} {
 		w := ask(page, "GET", "/debug/offtake", c.accept)
 		if w.Code != 200 || w.Header().Get("Content-Type") != c.contentType || !strings.Contains(w.Body.String(), c.has) {
@@ -267,9 +267,9 @@ func ExampleHandler() {
 	text, _ := io.ReadAll(resp.Body)
 	fmt.Println(strings.Join(strings.Split(string(text), "\n")[:5], "\n"))
 	// Output:
-	// card-processor: queueing: needs 28 places, has 10
+	// card-processor is mis-sized – queueing: needs 28 places, has 10
 	//
 	// upstream card-processor
-	//   bad: queueing: needs 28 places, has 10
+	//   bad: mis-sized: queueing: needs 28 places, has 10
 	//     23/s that hold a place for 1.2 s each; 12 wait
 }

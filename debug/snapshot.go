@@ -84,6 +84,10 @@ type Upstream struct {
 
 	Leaked uint64 // bodies that nobody closed
 
+	// Degraded is why it is not warm though the process takes traffic; empty if it is
+	// warm, or nobody knows.
+	Degraded string
+
 	// Failures are the last errors, one for each outcome that occurred, the latest
 	// first.
 	Failures []Failure
@@ -116,6 +120,7 @@ type Gate struct {
 type Check struct {
 	Name     string
 	Passed   bool
+	Degraded bool // the gate does without what it is about; Err says why
 	Attempts int
 	Took     time.Duration // until it passed, or so far
 	Err      string        // the last failure

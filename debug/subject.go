@@ -9,7 +9,7 @@ import (
 )
 
 func upstreamSubject(u Upstream, w window, now time.Time) *subject {
-	s := &subject{Kind: "upstream", Name: u.Name, Target: redact.Text(u.Target), Findings: judgeUpstream(u, w), Live: liveOf(u.Flow, w)}
+	s := &subject{Kind: "upstream", Name: u.Name, Target: redact.Text(u.Target), Findings: judgeUpstream(u, w), Live: liveOf(u.Flow, w), tenths: int(10 * w.hurt())}
 	s.Live.Retries = w.retries
 	s.Facts = append(flowFacts(u.Flow, w, "calls"), upstreamFacts(u, w)...)
 	for _, f := range u.Failures {
@@ -19,7 +19,7 @@ func upstreamSubject(u Upstream, w window, now time.Time) *subject {
 }
 
 func doorSubject(d Door, w window) *subject {
-	s := &subject{Kind: "door", Name: d.Name, Findings: judgeDoor(d, w), Live: liveOf(d.Flow, w)}
+	s := &subject{Kind: "door", Name: d.Name, Findings: judgeDoor(d, w), Live: liveOf(d.Flow, w), tenths: int(10 * w.hurt())}
 	s.Facts = append(flowFacts(d.Flow, w, "requests"), fact{"tells the refused to come back in", "", brief(d.RetryAfter)})
 	return s
 }
@@ -31,7 +31,10 @@ func gateSubject(g Gate) *subject {
 	}
 	for _, c := range g.Checks {
 		now := fmt.Sprintf("passed after %s, at attempt %d", brief(c.Took), c.Attempts)
-		if !c.Passed {
+		switch {
+		case c.Degraded:
+			now = "passed over, to do without it: " + redact.Text(c.Err)
+		case !c.Passed:
 			now = fmt.Sprintf("not yet, after %s and %s", brief(c.Took), count(uint64(max(0, c.Attempts)), "failed attempt"))
 			if c.Err != "" {
 				now += ": " + redact.Text(c.Err)

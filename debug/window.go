@@ -86,6 +86,17 @@ func (w window) turnedAway() uint64 {
 	return max(sum(w.refused)-w.refused["closed"], w.outcomes["busy"])
 }
 
+// answeredBusy counts the other side's refusals, those among them that were sent
+// again.
+func (w window) answeredBusy() uint64 {
+	return sum(only(w.outcomes, saidBusy)) + w.retries["busy"] + w.retries["proxy_busy"]
+}
+
+// hurt is the share of the calls that did not get what they came for.
+func (w window) hurt() float64 {
+	return share(w.failed()+w.timeouts()+w.turnedAway()+sum(only(w.outcomes, saidBusy)), w.came())
+}
+
 // came is all that wanted a place.
 func (w window) came() uint64 {
 	return max(w.calls(), w.turnedAway())

@@ -25,10 +25,13 @@ func (s *Service) newPage() *debug.Page {
 }
 
 func (s *Service) addPlans(snapshot *debug.Snapshot) {
-	contract := s.current()
+	contract, degraded := s.current(), s.whyDegraded()
 	for i := range snapshot.Upstreams {
 		u := &snapshot.Upstreams[i]
 		u.Target = contract.Upstreams[u.Name].Target
+		if err := degraded[u.Name]; err != nil {
+			u.Degraded = err.Error()
+		}
 		if c, ok := s.http[u.Name]; ok {
 			stats := c.Stats()
 			u.Plan, u.Observing, u.Draining, u.Oldest = debug.Plan(stats.Plan), stats.Observing, stats.Draining, stats.Oldest
@@ -62,7 +65,7 @@ func (s *Service) gate() debug.Gate {
 	stats := s.ready.Stats()
 	g := debug.Gate{State: stats.State.String()}
 	for _, c := range stats.Checks {
-		check := debug.Check{Name: c.Name, Passed: c.Passed, Attempts: c.Attempts, Took: c.Took}
+		check := debug.Check{Name: c.Name, Passed: c.Passed, Degraded: c.Degraded, Attempts: c.Attempts, Took: c.Took}
 		if c.Err != nil {
 			check.Err = c.Err.Error()
 		}

@@ -56,6 +56,12 @@ upstreams:
 	if got := strings.Join(s.Degraded(), ", "); got != "audit, stuck" {
 		t.Fatalf("Degraded() = %s, want audit, stuck", got)
 	}
+	if got := body(t, url+"/readyz?verbose"); strings.Count(got, `"passed":true,"degraded":true`) != 2 || !strings.Contains(got, "connection refused") {
+		t.Errorf("GET /readyz?verbose = %s, want both degraded, and why", got)
+	}
+	for _, want := range []string{`"text":"open without audit"`, `"word":"degraded","text":"the process takes traffic without it: it is not warm"`} {
+		eventually(t, want, func() bool { return strings.Contains(string(debugPage(t, s)), want) }) // it is read anew each second
+	}
 	if l, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +71,9 @@ upstreams:
 	eventually(t, "warm", func() bool { s.warmDegraded(t.Context(), s.Degraded()); return len(s.Degraded()) == 1 })
 	if got := s.Degraded(); got[0] != "stuck" {
 		t.Errorf("Degraded() = %q, want stuck alone", got)
+	}
+	if got := body(t, url+"/readyz?verbose"); strings.Count(got, "degraded") != 1 {
+		t.Errorf("GET /readyz?verbose once audit is warm = %s, want stuck alone degraded", got)
 	}
 	if !strings.Contains(out.String(), `msg="upstream is warm now" upstream=audit`) {
 		t.Errorf("the log does not say that audit is warm:\n%s", out)

@@ -47,6 +47,7 @@ func (s *Service) settle(ctx context.Context, name string, err error) {
 	} else {
 		s.degraded[name] = err
 	}
+	s.ready.Degrade(name, err)
 	s.mu.Unlock()
 	if was && err == nil {
 		s.options.Logger.LogAttrs(ctx, slog.LevelInfo, "upstream is warm now", slog.String("upstream", name))
@@ -66,6 +67,12 @@ func (s *Service) Degraded() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.degraded))
+}
+
+func (s *Service) whyDegraded() map[string]error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.degraded)
 }
 
 // start warms the upstreams and opens the gate, then the door; then it goes on

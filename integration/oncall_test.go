@@ -20,10 +20,10 @@ func TestTheFirstLineSaysWhichUpstreamAndWhatItIs(t *testing.T) {
 		want    []string // in the first line
 	}{
 		"all is well":           {15, 50 * time.Millisecond, 200, []string{"All is well: "}},
-		"mis-sized for traffic": {120, 50 * time.Millisecond, 200, []string{"card-processor: queueing: needs", ": more traffic than planned"}},
-		"slow":                  {20, 300 * time.Millisecond, 200, []string{"card-processor: queueing: needs", "slower than planned"}},
-		"slower than deadlines": {4, 3 * time.Second, 200, []string{"card-processor: slow: ", "ran out of time"}},
-		"broken":                {15, 50 * time.Millisecond, 500, []string{"card-processor: broken: ", "calls failed"}},
+		"mis-sized for traffic": {120, 50 * time.Millisecond, 200, []string{"card-processor is mis-sized – queueing: needs", "(more traffic than planned)"}},
+		"slow":                  {20, 300 * time.Millisecond, 200, []string{"card-processor is slow – queueing: needs", "slower than planned"}},
+		"slower than deadlines": {4, 3 * time.Second, 200, []string{"card-processor is slow – ", "ran out of time"}},
+		"broken":                {15, 50 * time.Millisecond, 500, []string{"card-processor is broken – ", "calls failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

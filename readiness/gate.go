@@ -56,6 +56,7 @@ type check struct {
 	attempts int
 	err      error
 	took     time.Duration // from Run until it passed
+	without  error         // see Degrade
 }
 
 // Add requires that check passes once before the gate opens. The name is for
@@ -84,6 +85,21 @@ func (g *Gate) Add(name string, run func(context.Context) error) {
 	}
 	c.mistake = c.err != nil
 	g.checks = append(g.checks, c)
+}
+
+// Degrade says that the process does without what a check is about, and why: the
+// check has returned nil so that the gate may open, or what it saw was lost since.
+// Nil takes it back. The gate stays where it is; but whoever looks at it, in
+// [Gate.Stats] or the verbose answer, is told. A name that no check has is passed
+// over.
+func (g *Gate) Degrade(name string, why error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.checks {
+		if c.name == name {
+			c.without = why
+		}
+	}
 }
 
 // mistakesLocked are all that Add noted.

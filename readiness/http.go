@@ -11,9 +11,10 @@ import (
 // it warms and once it drains. The body is the state in a word.
 //
 // With ?verbose it is a JSON object of the state and each check: its name,
-// whether it passed, its attempts, the time it took (or has taken so far), as
-// "1.25s", and its last error. Errors name hosts: keep the route off the public
-// network, as one would any debug page.
+// whether it passed, and if so whether the process is open without what it is about
+// ("degraded"), its attempts, the time it took (or has taken so far), as "1.25s",
+// and its last error. Errors name hosts: keep the route off the public network, as
+// one would any debug page.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	stats := g.Stats()
 	w.Header().Set("Cache-Control", "no-store")
@@ -54,6 +55,7 @@ type report struct {
 type checkReport struct {
 	Name     string `json:"name"`
 	Passed   bool   `json:"passed"`
+	Degraded bool   `json:"degraded,omitempty"`
 	Attempts int    `json:"attempts"`
 	Took     string `json:"took"`
 	Error    string `json:"error,omitempty"`
@@ -62,7 +64,7 @@ type checkReport struct {
 func verbose(s Stats) report {
 	r := report{State: s.State.String(), Checks: make([]checkReport, len(s.Checks))}
 	for i, c := range s.Checks {
-		r.Checks[i] = checkReport{Name: c.Name, Passed: c.Passed, Attempts: c.Attempts, Took: c.Took.Round(time.Millisecond).String()}
+		r.Checks[i] = checkReport{Name: c.Name, Passed: c.Passed, Degraded: c.Degraded, Attempts: c.Attempts, Took: c.Took.Round(time.Millisecond).String()}
 		if c.Err != nil {
 			r.Checks[i].Error = c.Err.Error()
 		}

@@ -68,6 +68,39 @@ func TestTheVerboseAnswerTellsOfEachCheck(t *testing.T) {
 	})
 }
 
+func TestADegradedCheckDoesNotReadAsPassedAlone(t *testing.T) {
+	var g Gate
+	g.Add("audit", func(context.Context) error {
+		g.Degrade("audit", errors.New("connection refused"))
+		return nil
+	})
+	if err := g.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	degraded := checkReport{Name: "audit", Passed: true, Degraded: true, Attempts: 1, Took: "0s", Error: "connection refused"}
+	whole := checkReport{Name: "audit", Passed: true, Attempts: 1, Took: "0s"}
+	for _, c := range []struct {
+		name string
+		why  error
+		want checkReport
+	}{
+		{"nobody's", errors.New("passed over"), degraded}, // of the check itself
+		{"audit", nil, whole},
+		{"audit", errors.New("connection refused"), degraded},
+	} {
+		g.Degrade(c.name, c.why)
+		w := probe(&g, "/readyz?verbose")
+		var got report
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		got.Checks[0].Took = "0s"
+		if w.Code != 200 || got.State != "ready" || got.Checks[0] != c.want {
+			t.Errorf("verbose after Degrade(%q, %v) = %d %+v, want 200 and %+v", c.name, c.why, w.Code, got, c.want)
+		}
+	}
+}
+
 func TestAGateWithoutChecksIsAnEmptyListAndNotNull(t *testing.T) {
 	var g Gate
 	if got, want := probe(&g, "/readyz?verbose=1").Body.String(), `{"state":"warming","checks":[]}`+"\n"; got != want {

@@ -18,7 +18,12 @@ type Check struct {
 	// 0 before Run.
 	Took time.Duration
 
-	// Err is the last failure; nil once the check has passed.
+	// Degraded says that the gate does without what the check is about: see
+	// [Gate.Degrade].
+	Degraded bool
+
+	// Err is the last failure, or why the gate is degraded; nil once the check has
+	// passed in earnest.
 	Err error
 }
 
@@ -29,6 +34,9 @@ func (g *Gate) Stats() Stats {
 	s := Stats{State: g.state, Checks: make([]Check, len(g.checks))}
 	for i, c := range g.checks {
 		s.Checks[i] = Check{Name: c.name, Passed: c.passed, Attempts: c.attempts, Took: c.took, Err: c.err}
+		if c.without != nil {
+			s.Checks[i].Degraded, s.Checks[i].Err = true, c.without
+		}
 		if !c.passed && !c.mistake && !g.started.IsZero() {
 			s.Checks[i].Took = time.Since(g.started)
 		}
