@@ -35,19 +35,19 @@ func Deaths(stack peers.HTTP, warm int) (Death, error) {
 	defer u.Close()
 	base := u.transport(warm)
 	defer base.CloseIdleConnections()
-	do, stop, err := stack.New(base, nil, u.URL, warm, 5*time.Second)
+	client, err := stack.New(base, nil, u.URL, peers.Sizes{InFlight: warm, Deadline: 5 * time.Second})
 	if err != nil {
 		return Death{}, err
 	}
-	defer stop()
+	defer client.Stop()
 	var calls sync.WaitGroup
 	for range warm {
-		calls.Go(func() { do(context.Background(), u.URL) })
+		calls.Go(func() { client.Do(context.Background(), u.URL) })
 	}
 	calls.Wait()
 	deadly.Store(true)
 	before := u.requests.Load()
-	do(context.Background(), u.URL)
+	client.Do(context.Background(), u.URL)
 	return Death{stack.Name, warm, u.requests.Load() - before}, nil
 }
 
@@ -70,12 +70,12 @@ func Waiting(stack peers.HTTP, count int) (Waiters, error) {
 	defer close(release)
 	base := u.transport(1)
 	defer base.CloseIdleConnections()
-	do, stop, err := stack.New(base, nil, u.URL, 1, time.Minute)
+	client, err := stack.New(base, nil, u.URL, peers.Sizes{InFlight: 1, Deadline: time.Minute})
 	if err != nil {
 		return Waiters{}, err
 	}
-	defer stop()
-	go do(context.Background(), u.URL)
+	defer client.Stop()
+	go client.Do(context.Background(), u.URL)
 	for u.requests.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -83,7 +83,7 @@ func Waiting(stack peers.HTTP, count int) (Waiters, error) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var calls sync.WaitGroup
 		for range count {
-			calls.Go(func() { do(ctx, u.URL) })
+			calls.Go(func() { client.Do(ctx, u.URL) })
 		}
 		time.Sleep(2 * time.Second) // until all of them wait, or are refused
 		look()

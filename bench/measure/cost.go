@@ -16,6 +16,7 @@ type Cost struct {
 	Name       string  `json:"name"`
 	Min        float64 `json:"minNanoseconds"` // of all rounds
 	P25        float64 `json:"p25Nanoseconds"`
+	Median     float64 `json:"medianNanoseconds"`
 	Allocs     float64 `json:"allocs"`
 	Bytes      float64 `json:"bytes"`
 	Ratio      float64 `json:"ratio"` // of P25 to that of the first operation
@@ -59,7 +60,7 @@ func Costs(ops []Op, rounds, n int) ([]Cost, error) {
 	}
 	for i := range costs {
 		slices.Sort(times[i])
-		costs[i].Min, costs[i].P25 = times[i][0], times[i][len(times[i])/4]
+		costs[i].Min, costs[i].P25, costs[i].Median = times[i][0], times[i][len(times[i])/4], times[i][len(times[i])/2]
 		costs[i].Ratio = costs[i].P25 / costs[0].P25
 		costs[i].AllocsOver = costs[i].Allocs - costs[0].Allocs
 	}

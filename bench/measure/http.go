@@ -42,14 +42,14 @@ func Loopback(stacks []peers.HTTP, secure, http2 bool, rounds, n int) ([]Cost, e
 func httpCosts(stacks []peers.HTTP, url string, base *http.Transport, wrap peers.Wrap, rounds, n int) ([]Cost, error) {
 	var ops []Op
 	for _, stack := range stacks {
-		do, stop, err := stack.New(base, wrap, url, 4, 10*time.Second)
+		client, err := stack.New(base, wrap, url, peers.Sizes{InFlight: 4, Deadline: 10 * time.Second})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", stack.Name, err)
 		}
-		defer stop()
+		defer client.Stop()
 		ops = append(ops, Op{stack.Name, func(n int) error {
 			for range n {
-				if status, err := do(context.Background(), url); err != nil || status != http.StatusOK {
+				if status, err := client.Do(context.Background(), url); err != nil || status != http.StatusOK {
 					return fmt.Errorf("%s: status %d: %w", stack.Name, status, err)
 				}
 			}

@@ -2,6 +2,8 @@ package measure
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -19,12 +21,23 @@ import (
 type upstream struct {
 	*httptest.Server
 	dials    atomic.Int64
+	open     atomic.Int64 // connections
 	requests atomic.Int64
 	wasted   atomic.Int64 // its caller left before it was done
 }
 
+// silent takes what servers log: handshakes that end in the middle are the point.
+var silent = log.New(io.Discard, "", 0)
+
 // serve starts an upstream over TLS. Handle answers, after it was counted.
-func serve(handle func(w http.ResponseWriter, r *http.Request)) *upstream {
+func serve(handle http.HandlerFunc) *upstream {
+	u := newUpstream(handle)
+	u.StartTLS()
+	return u
+}
+
+// newUpstream makes an upstream that is still to be started.
+func newUpstream(handle http.HandlerFunc) *upstream {
 	u := new(upstream)
 	u.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		u.requests.Add(1)
@@ -33,13 +46,16 @@ func serve(handle func(w http.ResponseWriter, r *http.Request)) *upstream {
 			u.wasted.Add(1)
 		}
 	}))
-	u.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that end in the middle are the point
+	u.Config.ErrorLog = silent
 	u.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
+		switch s {
+		case http.StateNew:
 			u.dials.Add(1)
+			u.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			u.open.Add(-1)
 		}
 	}
-	u.StartTLS()
 	return u
 }
 
@@ -47,11 +63,36 @@ func serve(handle func(w http.ResponseWriter, r *http.Request)) *upstream {
 // once.
 func (u *upstream) transport(connections int) *http.Transport {
 	return &http.Transport{
-		TLSClientConfig:     u.Client().Transport.(*http.Transport).TLSClientConfig.Clone(),
+		TLSClientConfig:     u.trust(),
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: connections,
 		DisableCompression:  true,
 	}
+}
+
+// trust is a configuration that knows the upstream's certificate.
+func (u *upstream) trust() *tls.Config {
+	if u.TLS == nil {
+		return nil // it does without
+	}
+	return u.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+}
+
+// setUp is a stack as its documentation has it: on the default transport, with as
+// many idle connections as there are calls. Only who read on has MaxConnsPerHost.
+func (u *upstream) setUp(stack peers.HTTP, url string, sizes peers.Sizes) (*peers.Client, error) {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.Proxy, base.TLSClientConfig, base.MaxIdleConnsPerHost = nil, u.trust(), sizes.InFlight
+	if stack.Bounded {
+		base.MaxConnsPerHost = sizes.InFlight
+	}
+	client, err := stack.New(base, nil, url, sizes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", stack.Name, err)
+	}
+	stop := client.Stop
+	client.Stop = func() { stop(); base.CloseIdleConnections() }
+	return client, nil
 }
 
 // work takes so long, or until the caller has left.
@@ -80,31 +121,83 @@ func (o outcome) percentile(p float64) time.Duration {
 // load offers calls at a rate, whatever becomes of them, each with a deadline, and
 // waits for the last.
 func load(do peers.Do, url string, rate float64, during, deadline time.Duration) outcome {
-	var mu sync.Mutex
-	var o outcome
-	var calls sync.WaitGroup
+	t := traffic{do: do, url: url, rate: rate, deadline: deadline}
+	t.offer(during)
+	return sum(t.wait())
+}
+
+// traffic is a load that goes on.
+type traffic struct {
+	do       peers.Do
+	url      string
+	rate     float64 // calls a second
+	deadline time.Duration
+
+	calls sync.WaitGroup
+	mu    sync.Mutex
+	ended []call
+}
+
+// call is one that has ended.
+type call struct {
+	began time.Time
+	took  time.Duration
+	good  bool
+}
+
+// offer offers calls for so long, and waits for none of them.
+func (t *traffic) offer(during time.Duration) {
 	start := time.Now()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	offered := 0
 	for elapsed := time.Duration(0); elapsed < during; elapsed = time.Since(start) {
-		for float64(o.calls) < rate*elapsed.Seconds() {
-			o.calls++
-			calls.Go(func() {
-				ctx, cancel := context.WithTimeout(context.Background(), deadline)
-				defer cancel()
-				began := time.Now()
-				status, err := do(ctx, url)
-				if took := time.Since(began); err == nil && status == http.StatusOK {
-					mu.Lock()
-					defer mu.Unlock()
-					o.good++
-					o.latencies = append(o.latencies, took)
-				}
-			})
+		for float64(offered) < t.rate*elapsed.Seconds() {
+			offered++
+			t.calls.Go(t.call)
 		}
 		<-tick.C
 	}
-	calls.Wait()
+}
+
+func (t *traffic) call() {
+	ctx, cancel := context.WithTimeout(context.Background(), t.deadline)
+	defer cancel()
+	c := call{began: time.Now()}
+	status, err := t.do(ctx, t.url)
+	c.took, c.good = time.Since(c.began), err == nil && status == http.StatusOK
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = append(t.ended, c)
+}
+
+// wait waits for the last call, and returns all.
+func (t *traffic) wait() []call {
+	t.calls.Wait()
+	return t.since(time.Time{})
+}
+
+// since returns the calls that began at a time or later and have ended by now.
+func (t *traffic) since(start time.Time) []call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(t.ended), func(c call) bool { return c.began.Before(start) })
+}
+
+func sum(calls []call) outcome {
+	o := outcome{calls: len(calls)}
+	for _, c := range calls {
+		if c.good {
+			o.good++
+			o.latencies = append(o.latencies, c.took)
+		}
+	}
 	slices.Sort(o.latencies)
 	return o
 }
+
+// milliseconds are for people.
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// never stands for what did not happen while it was watched.
+const never = -1

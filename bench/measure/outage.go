@@ -43,31 +43,29 @@ func outage(stack peers.HTTP, layers, calls int) (float64, error) {
 	})
 	defer u.Close()
 	url := u.URL
-	var do peers.Do
 	for range layers {
 		base := u.transport(64) // the certificate is good for all test servers
 		defer base.CloseIdleConnections()
-		var stop func()
-		var err error
-		if do, stop, err = stack.New(base, nil, url, 64, 5*time.Second); err != nil {
+		client, err := stack.New(base, nil, url, peers.Sizes{InFlight: 64, Deadline: 5 * time.Second})
+		if err != nil {
 			return 0, err
 		}
-		defer stop()
-		layer := relay(do, url)
+		defer client.Stop()
+		layer := relay(client.Do, url)
 		defer layer.Close()
 		url = layer.URL
 	}
-	do, stop, err := bare(u, url)
+	top, err := bare(u, url)
 	if err != nil {
 		return 0, err
 	}
-	defer stop()
+	defer top.Stop()
 	run := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // some layers never answer: their pools run dry
 		defer cancel()
 		var atOnce sync.WaitGroup
 		for range calls {
-			atOnce.Go(func() { do(ctx, url) })
+			atOnce.Go(func() { top.Do(ctx, url) })
 		}
 		atOnce.Wait()
 	}
@@ -79,13 +77,13 @@ func outage(stack peers.HTTP, layers, calls int) (float64, error) {
 }
 
 // bare is the caller at the top, who sends each call once.
-func bare(u *upstream, url string) (peers.Do, func(), error) {
-	return peers.HTTPStacks()[0].New(u.transport(64), nil, url, 64, time.Minute)
+func bare(u *upstream, url string) (*peers.Client, error) {
+	return peers.HTTPStacks()[0].New(u.transport(64), nil, url, peers.Sizes{InFlight: 64, Deadline: time.Minute})
 }
 
 // relay is a service that answers with what its own upstream says.
 func relay(do peers.Do, url string) *httptest.Server {
-	return httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, err := do(r.Context(), url)
 		if err != nil {
 			status = http.StatusServiceUnavailable
@@ -93,4 +91,7 @@ func relay(do peers.Do, url string) *httptest.Server {
 		w.WriteHeader(status)
 		io.WriteString(w, fmt.Sprint(status))
 	}))
+	server.Config.ErrorLog = silent
+	server.StartTLS()
+	return server
 }

@@ -55,20 +55,20 @@ func (b Bottleneck) overload(stack peers.HTTP, offered float64) (Overload, error
 	defer u.Close()
 	base := u.transport(b.Connections)
 	defer base.CloseIdleConnections()
-	do, stop, err := stack.New(base, nil, u.URL, b.Connections, b.Deadline)
+	client, err := stack.New(base, nil, u.URL, peers.Sizes{InFlight: b.Connections, Deadline: b.Deadline})
 	if err != nil {
 		return Overload{}, err
 	}
-	defer stop()
+	defer client.Stop()
 	capacity := float64(b.Connections) / b.Work.Seconds()
-	load(do, u.URL, capacity/2, time.Second, b.Deadline) // so that the pool stands
+	load(client.Do, u.URL, capacity/2, time.Second, b.Deadline) // so that the pool stands
 	dials, requests, wasted := u.dials.Load(), u.requests.Load(), u.wasted.Load()
-	o := load(do, u.URL, capacity*offered, b.During, b.Deadline)
+	o := load(client.Do, u.URL, capacity*offered, b.During, b.Deadline)
 	return Overload{
 		Name:    stack.Name,
 		Offered: offered,
 		Goodput: float64(o.good) / b.During.Seconds() / (capacity * min(1, offered)),
-		P99:     float64(o.percentile(0.99)) / float64(time.Millisecond),
+		P99:     milliseconds(o.percentile(0.99)),
 		Dials:   u.dials.Load() - dials,
 		Wasted:  u.wasted.Load() - wasted,
 		PerCall: float64(u.requests.Load()-requests) / float64(o.calls),

@@ -1,9 +1,12 @@
 package peers
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/PuerkitoBio/rehttp"
@@ -28,16 +31,35 @@ import (
 // Do sends one GET and reads its body to the end.
 type Do func(ctx context.Context, url string) (status int, err error)
 
+// Client is a stack that has been set up.
+type Client struct {
+	Do     Do
+	Forget Do                          // sends one GET, and leaves its body as it is
+	Warm   func(context.Context) error // fills the pool; nil if the stack has nothing for that
+	Stop   func()
+}
+
 // HTTP is one way to call over HTTP.
 type HTTP struct {
 	Name   string
 	Module string // that brings it; "" for the standard library
 	Does   string // what it adds, in a few words
 
-	// New sets it up on a transport of the caller's, for one upstream and a number
-	// of calls at once. Stop ends it.
-	New func(base *http.Transport, wrap Wrap, url string, inFlight int, deadline time.Duration) (do Do, stop func(), err error)
+	// Bounded says that its transport has MaxConnsPerHost wherever there is a choice.
+	Bounded bool
+
+	// New sets it up on a transport of the caller's, for one upstream.
+	New func(base *http.Transport, wrap Wrap, url string, sizes Sizes) (*Client, error)
 }
+
+// Sizes are the same for all.
+type Sizes struct {
+	InFlight int           // calls at once
+	Deadline time.Duration // of a call, for those who bound calls
+	Attempt  time.Duration // of each attempt, for those who bound attempts; the Deadline if 0
+}
+
+func (s Sizes) attempt() time.Duration { return cmp.Or(s.Attempt, s.Deadline) }
 
 // Wrap puts something between a stack and its transport; nil is nothing. It is how
 // a stack is measured without a network.
@@ -50,26 +72,35 @@ func (w Wrap) on(base *http.Transport) http.RoundTripper {
 	return w(base)
 }
 
-func client(c *http.Client) Do {
-	return func(ctx context.Context, url string) (int, error) {
+// client makes a Client of what sends requests.
+func client(send func(*http.Request) (*http.Response, error)) *Client {
+	get := func(ctx context.Context, url string) (*http.Response, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		return drained(c.Do(req))
+		return send(req)
+	}
+	return &Client{
+		Do: func(ctx context.Context, url string) (int, error) {
+			resp, err := get(ctx, url)
+			if err != nil {
+				return 0, err
+			}
+			defer resp.Body.Close()
+			_, err = io.Copy(io.Discard, resp.Body)
+			return resp.StatusCode, err
+		},
+		Forget: func(ctx context.Context, url string) (int, error) {
+			resp, err := get(ctx, url)
+			if err != nil {
+				return 0, err
+			}
+			return resp.StatusCode, nil
+		},
+		Stop: func() {},
 	}
 }
-
-func drained(resp *http.Response, err error) (int, error) {
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, err
-}
-
-func none() {}
 
 // attempts and the pauses between them are the same for all who retry.
 const (
@@ -79,43 +110,61 @@ const (
 )
 
 // over makes a stack of a wrapper around a transport.
-func over(wrap func(base http.RoundTripper, inFlight int, deadline time.Duration) http.RoundTripper) func(*http.Transport, Wrap, string, int, time.Duration) (Do, func(), error) {
-	return func(base *http.Transport, w Wrap, _ string, inFlight int, deadline time.Duration) (Do, func(), error) {
-		return client(&http.Client{Transport: wrap(w.on(base), inFlight, deadline)}), none, nil
+func over(wrap func(base http.RoundTripper, sizes Sizes) http.RoundTripper) func(*http.Transport, Wrap, string, Sizes) (*Client, error) {
+	return func(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
+		return client((&http.Client{Transport: wrap(w.on(base), sizes)}).Do), nil
 	}
 }
 
 // HTTPStacks are all of them, the bare one first.
 func HTTPStacks() []HTTP {
 	return []HTTP{
-		{"net/http", "", "nothing", over(func(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripper { return base })},
-		{"context.WithTimeout", "", "a deadline per call", newWithTimeout},
-		{"http.Client.Timeout", "", "a deadline per call", newClientTimeout},
-		{"gobreaker", "github.com/sony/gobreaker/v2", "a breaker", over(newGobreaker)},
-		{"rehttp", "github.com/PuerkitoBio/rehttp", "retries", over(newRehttp)},
-		{"go-retryablehttp", "github.com/hashicorp/go-retryablehttp", "retries", newRetryable},
-		{"heimdall", "github.com/gojek/heimdall/v7", "retries and a timeout", newHeimdall},
-		{"resty", "resty.dev/v3", "retries and a timeout", newResty},
-		{"promhttp", "github.com/prometheus/client_golang", "three metrics", over(newPromhttp)},
-		{"otelhttp, no SDK", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "spans and metrics that nobody takes", over(newOtelSilent)},
-		{"otelhttp, SDK", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "spans and metrics", over(newOtel)},
-		{"failsafe-go, retry", "github.com/failsafe-go/failsafe-go", "retries", over(newFailsafeRetry)},
-		{"failsafe-go, four policies", "github.com/failsafe-go/failsafe-go", "retries, breaker, bulkhead, timeout", over(newFailsafe)},
-		{"offtake", "github.com/offtake-go/offtake", "queue, deadlines, retry budget, all metrics", newOfftake},
+		{"net/http", "", "nothing", false, over(func(base http.RoundTripper, _ Sizes) http.RoundTripper { return base })},
+		{"context.WithTimeout", "", "a deadline per call", false, newWithTimeout},
+		{"http.Client.Timeout", "", "a deadline per call", false, newClientTimeout},
+		{"gobreaker", "github.com/sony/gobreaker/v2", "a breaker", false, over(newGobreaker)},
+		{"rehttp", "github.com/PuerkitoBio/rehttp", "retries", false, over(newRehttp)},
+		{"go-retryablehttp", "github.com/hashicorp/go-retryablehttp", "retries", false, newRetryable},
+		{"heimdall", "github.com/gojek/heimdall/v7", "retries and a timeout", false, newHeimdall},
+		{"resty", "resty.dev/v3", "retries and a timeout", false, newResty},
+		{"promhttp", "github.com/prometheus/client_golang", "three metrics", false, over(newPromhttp)},
+		{"otelhttp, no SDK", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "spans and metrics that nobody takes", false, over(newOtelSilent)},
+		{"otelhttp, SDK", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "spans and metrics", false, over(newOtel)},
+		{"failsafe-go, retry", "github.com/failsafe-go/failsafe-go", "retries", false, over(newFailsafeRetry)},
+		{"failsafe-go, four policies", "github.com/failsafe-go/failsafe-go", "retries, breaker, bulkhead, timeout", false, over(newFailsafe)},
+		{"offtake", "github.com/offtake-go/offtake", "queue, deadlines, retry budget, all metrics", false, newOfftake},
 	}
 }
 
-func newWithTimeout(base *http.Transport, w Wrap, _ string, _ int, deadline time.Duration) (Do, func(), error) {
-	do := client(&http.Client{Transport: w.on(base)})
-	return func(ctx context.Context, url string) (int, error) {
-		ctx, cancel := context.WithTimeout(ctx, deadline)
-		defer cancel()
-		return do(ctx, url)
-	}, none, nil
+// InTrouble are those that bound or repeat something, and net/http for a user who
+// knows of MaxConnsPerHost.
+func InTrouble() []HTTP {
+	all := HTTPStacks()
+	bounded := all[0]
+	bounded.Name, bounded.Bounded = "net/http, MaxConnsPerHost", true
+	return append([]HTTP{all[0], bounded}, Named(all, "rehttp", "go-retryablehttp", "resty", "failsafe-go, four policies", "offtake")...)
 }
 
-func newClientTimeout(base *http.Transport, w Wrap, _ string, _ int, deadline time.Duration) (Do, func(), error) {
-	return client(&http.Client{Transport: w.on(base), Timeout: deadline}), none, nil
+// Named picks stacks by their names.
+func Named(stacks []HTTP, names ...string) []HTTP {
+	return slices.DeleteFunc(slices.Clone(stacks), func(s HTTP) bool { return !slices.Contains(names, s.Name) })
+}
+
+func newWithTimeout(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
+	c := client((&http.Client{Transport: w.on(base)}).Do)
+	bounded := func(do Do) Do {
+		return func(ctx context.Context, url string) (int, error) {
+			ctx, cancel := context.WithTimeout(ctx, sizes.Deadline)
+			defer cancel()
+			return do(ctx, url)
+		}
+	}
+	c.Do, c.Forget = bounded(c.Do), bounded(c.Forget)
+	return c, nil
+}
+
+func newClientTimeout(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
+	return client((&http.Client{Transport: w.on(base), Timeout: sizes.Deadline}).Do), nil
 }
 
 // roundTripper is a function as an http.RoundTripper.
@@ -123,60 +172,63 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-func newGobreaker(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripper {
+func newGobreaker(base http.RoundTripper, _ Sizes) http.RoundTripper {
 	breaker := gobreaker.NewCircuitBreaker[*http.Response](gobreaker.Settings{})
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		return breaker.Execute(func() (*http.Response, error) { return base.RoundTrip(req) })
 	})
 }
 
-func newRehttp(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripper {
+func newRehttp(base http.RoundTripper, _ Sizes) http.RoundTripper {
 	return rehttp.NewTransport(base,
 		rehttp.RetryAll(rehttp.RetryMaxRetries(attempts-1), rehttp.RetryAny(rehttp.RetryTemporaryErr(), rehttp.RetryStatuses(502, 503, 504))),
 		rehttp.ExpJitterDelay(firstPause, longestPause))
 }
 
-func newRetryable(base *http.Transport, w Wrap, _ string, _ int, deadline time.Duration) (Do, func(), error) {
+func newRetryable(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
 	c := retryablehttp.NewClient()
-	c.HTTPClient = &http.Client{Transport: w.on(base), Timeout: deadline}
+	c.HTTPClient = &http.Client{Transport: w.on(base), Timeout: sizes.attempt()}
 	c.Logger = nil
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = attempts-1, firstPause, longestPause
-	return func(ctx context.Context, url string) (int, error) {
-		req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	return client(func(req *http.Request) (*http.Response, error) {
+		wrapped, err := retryablehttp.FromRequest(req)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		return drained(c.Do(req))
-	}, none, nil
+		return c.Do(wrapped)
+	}), nil
 }
 
-func newHeimdall(base *http.Transport, w Wrap, _ string, _ int, deadline time.Duration) (Do, func(), error) {
-	c := heimdall.NewClient(
-		heimdall.WithHTTPClient(&http.Client{Transport: w.on(base), Timeout: deadline}),
+func newHeimdall(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
+	return client(heimdall.NewClient(
+		heimdall.WithHTTPClient(&http.Client{Transport: w.on(base), Timeout: sizes.attempt()}),
 		heimdall.WithRetryCount(attempts-1),
-	)
-	return func(ctx context.Context, url string) (int, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return 0, err
-		}
-		return drained(c.Do(req))
-	}, none, nil
+	).Do), nil
 }
 
-func newResty(base *http.Transport, w Wrap, _ string, _ int, deadline time.Duration) (Do, func(), error) {
-	c := resty.New().SetTransport(w.on(base)).SetTimeout(deadline).
+func newResty(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
+	c := resty.New().SetTransport(w.on(base)).SetTimeout(sizes.attempt()).
 		SetRetryCount(attempts - 1).SetRetryWaitTime(firstPause).SetRetryMaxWaitTime(longestPause)
-	return func(ctx context.Context, url string) (int, error) {
+	get := func(ctx context.Context, url string, read func(*resty.Response)) (int, error) {
 		resp, err := c.R().SetContext(ctx).Get(url)
 		if err != nil {
 			return 0, err
 		}
+		read(resp)
 		return resp.StatusCode(), nil
-	}, func() { c.Close() }, nil
+	}
+	return &Client{
+		Do: func(ctx context.Context, url string) (int, error) {
+			return get(ctx, url, func(r *resty.Response) { r.Bytes() })
+		},
+		Forget: func(ctx context.Context, url string) (int, error) {
+			return get(ctx, url, func(*resty.Response) {})
+		},
+		Stop: func() { c.Close() },
+	}, nil
 }
 
-func newPromhttp(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripper {
+func newPromhttp(base http.RoundTripper, _ Sizes) http.RoundTripper {
 	inFlight := prometheus.NewGauge(prometheus.GaugeOpts{Name: "in_flight"})
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "requests_total"}, []string{"code", "method"})
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "duration_seconds"}, []string{"code", "method"})
@@ -185,38 +237,50 @@ func newPromhttp(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripp
 			promhttp.InstrumentRoundTripperDuration(duration, base)))
 }
 
-func newOtelSilent(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripper {
+func newOtelSilent(base http.RoundTripper, _ Sizes) http.RoundTripper {
 	return otelhttp.NewTransport(base)
 }
 
-func newOtel(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripper {
+func newOtel(base http.RoundTripper, _ Sizes) http.RoundTripper {
 	return otelhttp.NewTransport(base,
 		otelhttp.WithTracerProvider(sdktrace.NewTracerProvider()),
 		otelhttp.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))))
 }
 
-func newFailsafeRetry(base http.RoundTripper, _ int, _ time.Duration) http.RoundTripper {
+func newFailsafeRetry(base http.RoundTripper, _ Sizes) http.RoundTripper {
 	retry := failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(attempts-1).WithBackoff(firstPause, longestPause).Build()
 	return failsafehttp.NewRoundTripper(base, retry)
 }
 
-func newFailsafe(base http.RoundTripper, inFlight int, deadline time.Duration) http.RoundTripper {
+func newFailsafe(base http.RoundTripper, sizes Sizes) http.RoundTripper {
 	retry := failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(attempts-1).WithBackoff(firstPause, longestPause).Build()
-	breaker := circuitbreaker.NewWithDefaults[*http.Response]()
-	bulk := bulkhead.NewBuilder[*http.Response](uint(inFlight)).WithMaxWaitTime(wait(deadline)).Build()
-	return failsafehttp.NewRoundTripper(base, retry, breaker, bulk, timeout.New[*http.Response](deadline))
+	bulk := bulkhead.NewBuilder[*http.Response](uint(sizes.InFlight)).WithMaxWaitTime(wait(sizes.Deadline)).Build()
+	return failsafehttp.NewRoundTripper(base, retry, newBreaker(), bulk, timeout.New[*http.Response](sizes.attempt()))
+}
+
+// newBreaker opens for a second when half of the calls of the last ten fail. By
+// default it opens after one failure, for a minute, and takes a full bulkhead for
+// one.
+func newBreaker() circuitbreaker.CircuitBreaker[*http.Response] {
+	return circuitbreaker.NewBuilder[*http.Response]().
+		HandleIf(func(resp *http.Response, err error) bool {
+			return err != nil && !errors.Is(err, bulkhead.ErrFull) || resp != nil && resp.StatusCode >= 500
+		}).
+		WithFailureRateThreshold(0.5, 20, 10*time.Second).WithDelay(time.Second).WithSuccessThreshold(5).Build()
 }
 
 // wait is the longest wait for a place, the same for all who have one.
 func wait(deadline time.Duration) time.Duration { return min(100*time.Millisecond, deadline/4) }
 
-func newOfftake(base *http.Transport, w Wrap, url string, inFlight int, deadline time.Duration) (Do, func(), error) {
-	plan := capacity.Plan{InFlight: inFlight, Wait: wait(deadline), Deadline: deadline, Attempts: attempts}
+func newOfftake(base *http.Transport, w Wrap, url string, sizes Sizes) (*Client, error) {
+	plan := capacity.Plan{InFlight: sizes.InFlight, Wait: wait(sizes.Deadline), Deadline: sizes.Deadline, Attempt: sizes.Attempt, Attempts: attempts}
 	c, err := httpclient.New(url, plan, &httpclient.Options{
 		Name: "upstream", Base: &http.Transport{TLSClientConfig: base.TLSClientConfig}, Wrap: w, Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return client(c.Client), func() { c.Close() }, nil
+	ours := client(c.Client.Do)
+	ours.Warm, ours.Stop = c.Warm, func() { c.Close() }
+	return ours, nil
 }

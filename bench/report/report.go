@@ -24,16 +24,23 @@ type Report struct {
 	Short    bool              `json:"short"`
 	Versions map[string]string `json:"versions"`
 
-	Layer    []measure.Cost     `json:"layer"`
-	Loopback []measure.Cost     `json:"loopback"`
-	TLS      []measure.Cost     `json:"loopbackTLS"`
-	HTTP2    []measure.Cost     `json:"loopbackHTTP2"`
-	GRPC     []measure.Cost     `json:"grpc"`
-	Doors    []measure.Cost     `json:"doors"`
-	Overload []measure.Overload `json:"overload"`
-	Outage   []measure.Outage   `json:"outage"`
-	Death    []measure.Death    `json:"queryOfDeath"`
-	Waiters  []measure.Waiters  `json:"waiters"`
+	Layer       []measure.Cost        `json:"layer"`
+	Loopback    []measure.Cost        `json:"loopback"`
+	TLS         []measure.Cost        `json:"loopbackTLS"`
+	HTTP2       []measure.Cost        `json:"loopbackHTTP2"`
+	GRPC        []measure.Cost        `json:"grpc"`
+	Doors       []measure.Cost        `json:"doors"`
+	Overload    []measure.Overload    `json:"overload"`
+	Outage      []measure.Outage      `json:"outage"`
+	Death       []measure.Death       `json:"queryOfDeath"`
+	Waiters     []measure.Waiters     `json:"waiters"`
+	BrownOut    []measure.BrownOut    `json:"brownOut"`
+	FirstBurst  []measure.FirstBurst  `json:"firstBurst"`
+	Recovery    []measure.Recovery    `json:"recovery"`
+	HungDial    []measure.HungDial    `json:"hungDial"`
+	DeadAddress []measure.DeadAddress `json:"deadAddress"`
+	Leak        []measure.Leak        `json:"leak"`
+	Scaling     []measure.Scaling     `json:"scaling"`
 }
 
 // New describes the machine and the peers.

@@ -3,11 +3,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/offtake-go/offtake/bench/measure"
@@ -29,10 +29,14 @@ func run(out string, short bool, progress io.Writer) error {
 	stacks := peers.HTTPStacks()
 	r := report.New()
 	r.Short = short
-	rounds := 40
+	rounds, passes, overloaded, bump := 40, 200_000, measure.Usual, measure.Metastable
 	if short {
-		rounds = 8
+		rounds, passes = 8, 50_000
+		overloaded.During = 2 * time.Second
+		bump.Lasts, bump.Watch = 4*time.Second, 4*time.Second
 	}
+	trouble := peers.InTrouble()
+	leaky := append(peers.Named(stacks, "context.WithTimeout", "http.Client.Timeout"), trouble...)
 	start := time.Now()
 	for _, step := range []struct {
 		name string
@@ -44,13 +48,22 @@ func run(out string, short bool, progress io.Writer) error {
 		{"cost over HTTP/2", func() (err error) { r.HTTP2, err = measure.Loopback(stacks, true, true, rounds/4, 2_000); return }},
 		{"cost of gRPC", func() (err error) { r.GRPC, err = measure.GRPC(peers.GRPCStacks(), rounds, 2_000); return }},
 		{"cost of a door", func() (err error) { r.Doors, err = measure.Doors(peers.Doors(), rounds, 20_000); return }},
-		{"overload", func() error { return overload(r, stacks) }},
+		{"overload", func() error { return overload(r, overloaded, stacks) }},
 		{"outage", func() error { return outage(r, stacks) }},
 		{"query of death", func() error { return death(r, stacks) }},
 		{"waiters", func() error { return waiters(r, stacks) }},
+		{"brown-out", func() (err error) { r.BrownOut, err = oneByOne(trouble, measure.Flickering.BrownOuts); return }},
+		{"first burst", func() (err error) { r.FirstBurst, err = oneByOne(trouble, measure.Overseas.FirstBursts); return }},
+		{"recovery", func() (err error) { r.Recovery, err = oneByOne(trouble, bump.Recoveries); return }},
+		{"hung dial", func() (err error) { r.HungDial, err = measure.Cable.All(trouble); return }},
+		{"dead address", func() (err error) { r.DeadAddress, err = measure.DeadAddresses(trouble, 10, 4*time.Second); return }},
+		{"forgotten bodies", func() (err error) { r.Leak, err = measure.Scatterbrain.All(leaky); return }},
+		{"scaling", func() (err error) { r.Scaling, err = measure.Scalings(rounds, passes); return }},
 	} {
 		fmt.Fprintf(progress, "%5.0fs  %s\n", time.Since(start).Seconds(), step.name)
-		if err := step.run(); err != nil {
+		if err := step.run(); errors.Is(err, errors.ErrUnsupported) {
+			fmt.Fprintln(progress, "        left out:", err)
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
@@ -58,14 +71,22 @@ func run(out string, short bool, progress io.Writer) error {
 	return r.Write(out)
 }
 
-// those picks stacks by name: the ones that have something to say in trouble.
-func those(stacks []peers.HTTP, names ...string) []peers.HTTP {
-	return slices.DeleteFunc(slices.Clone(stacks), func(s peers.HTTP) bool { return !slices.Contains(names, s.Name) })
+// oneByOne measures each stack alone: all of them want the cores.
+func oneByOne[T any](stacks []peers.HTTP, measure func(peers.HTTP) (T, error)) ([]T, error) {
+	var all []T
+	for _, s := range stacks {
+		one, err := measure(s)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
-func overload(r *report.Report, stacks []peers.HTTP) error {
-	for _, s := range those(stacks, "net/http", "go-retryablehttp", "resty", "failsafe-go, four policies", "offtake") {
-		o, err := measure.Usual.Overloads(s, 0.5, 1, 2, 3)
+func overload(r *report.Report, b measure.Bottleneck, stacks []peers.HTTP) error {
+	for _, s := range peers.Named(stacks, "net/http", "go-retryablehttp", "resty", "failsafe-go, four policies", "offtake") {
+		o, err := b.Overloads(s, 0.5, 1, 2, 3)
 		if err != nil {
 			return err
 		}
@@ -77,7 +98,7 @@ func overload(r *report.Report, stacks []peers.HTTP) error {
 // outage leaves heimdall out: it does not close the bodies of the attempts that it
 // repeats, so that a bounded pool runs dry and every call ends by its deadline.
 func outage(r *report.Report, stacks []peers.HTTP) error {
-	for _, s := range those(stacks, "net/http", "rehttp", "go-retryablehttp", "resty", "failsafe-go, retry", "failsafe-go, four policies", "offtake") {
+	for _, s := range peers.Named(stacks, "net/http", "rehttp", "go-retryablehttp", "resty", "failsafe-go, retry", "failsafe-go, four policies", "offtake") {
 		o, err := measure.Outages(s, 100)
 		if err != nil {
 			return err
@@ -88,7 +109,7 @@ func outage(r *report.Report, stacks []peers.HTTP) error {
 }
 
 func death(r *report.Report, stacks []peers.HTTP) error {
-	for _, s := range those(stacks, "net/http", "go-retryablehttp", "failsafe-go, four policies", "offtake") {
+	for _, s := range peers.Named(stacks, "net/http", "go-retryablehttp", "failsafe-go, four policies", "offtake") {
 		d, err := measure.Deaths(s, 50)
 		if err != nil {
 			return err
@@ -99,7 +120,7 @@ func death(r *report.Report, stacks []peers.HTTP) error {
 }
 
 func waiters(r *report.Report, stacks []peers.HTTP) error {
-	for _, s := range those(stacks, "net/http", "failsafe-go, four policies", "offtake") {
+	for _, s := range peers.Named(stacks, "net/http", "failsafe-go, four policies", "offtake") {
 		w, err := measure.Waiting(s, 20_000)
 		if err != nil {
 			return err
