@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -120,28 +122,52 @@ func (c *Contract) addSizes(found *mistakes, path string, err error) {
 			continue
 		}
 		key := c.keyOf(m, path)
-		found.add(&Mistake{c.Position(key), key, m.Problem + "; " + m.Remedy})
+		found.add(&Mistake{c.Position(key), key, inKeys(m.Problem + "; " + m.Remedy)})
 	}
 }
 
 // keyOf finds the key of a field: most have its name, some stand elsewhere.
 func (c *Contract) keyOf(m *capacity.Mistake, path string) string {
-	switch m.Type + "." + m.Field {
-	case "Demand.Replicas":
-		return "replicas.min"
-	case "Demand.MaxReplicas":
-		return "replicas.max"
-	case "Demand.Surge", "Demand.Unavailable", "Demand.Draining":
-		return "replicas." + strings.ToLower(m.Field)
-	case "Demand.Deadline":
+	if m.Type+"."+m.Field == "Demand.Deadline" {
 		if name, _ := c.hastiest(); name != "" {
 			return "callers." + name + ".deadline"
 		}
 		return path + ".latency"
-	case "Plan.Warm":
-		return path + ".warm.connections"
 	}
-	return path + "." + strings.ToLower(m.Field[:1]) + m.Field[1:]
+	key := keyName(m.Field)
+	if strings.HasPrefix(key, "replicas.") {
+		return key
+	}
+	return path + "." + key
+}
+
+// keyName is the key of a field of a demand or a plan.
+func keyName(field string) string {
+	switch field {
+	case "Replicas":
+		return "replicas.min"
+	case "MaxReplicas":
+		return "replicas.max"
+	case "Surge", "Unavailable", "Draining":
+		return "replicas." + strings.ToLower(field)
+	case "Warm":
+		return "warm.connections"
+	}
+	return strings.ToLower(field[:1]) + field[1:]
+}
+
+// inKeys writes a message of package capacity, which has the names of Go fields, in
+// the keys of a file.
+func inKeys(message string) string {
+	demand, plan := reflect.TypeFor[capacity.Demand](), reflect.TypeFor[capacity.Plan]()
+	return regexp.MustCompile(`\b[A-Z]\w*\b`).ReplaceAllStringFunc(message, func(word string) string {
+		_, asked := demand.FieldByName(word)
+		_, got := plan.FieldByName(word)
+		if !asked && !got {
+			return word
+		}
+		return keyName(word)
+	})
 }
 
 // Position returns where the file has a path such as upstreams.card-processor.rate

@@ -114,6 +114,19 @@ func TestPlanShowsFormulas(t *testing.T) {
 	}
 }
 
+func TestMistakesOfAPlanAreInTheWordsOfItsFlags(t *testing.T) {
+	for want, args := range map[string]string{
+		"offtake plan: -p99: 100ms is less than the -p50 of 1s; 1s would do\n":                                "-rate 1/s -replicas 1 -p50 1s -p99 100ms",
+		"offtake plan: -max-replicas: 2 is less than -replicas, 3; 3 would do, or 0\n":                        "-rate 1/s -latency 1s -replicas 3 -max-replicas 2",
+		"-headroom: 0.5 is not in [1, 1000]: it multiplies the peak; 1.3 would do, or 0 for the default of 2": "-rate 1/s -replicas 0 -latency 1s -headroom 0.5",
+	} {
+		code, _, err := offtake(t, "", append([]string{"plan"}, strings.Fields(args)...)...)
+		if code != exitBadInput || !strings.Contains(err, want) {
+			t.Errorf("offtake plan %s = %d, %q, want %q", args, code, err, want)
+		}
+	}
+}
+
 func TestAnInfeasiblePlanSaysWhatWouldDo(t *testing.T) {
 	args := []string{"plan", "-rate", "120/s", "-latency", "1200ms", "-replicas", "6", "-limit", "200", "-best"}
 	_, out, _ := offtake(t, "", args...)

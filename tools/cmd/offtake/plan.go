@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/offtake-go/offtake/capacity"
@@ -56,6 +59,7 @@ func plan(c *call, args []string) (int, error) {
 	}
 	if d.rate != 0 || d.replicas != 0 {
 		x, err := d.demand().Explain()
+		err = inFlags(err)
 		return c.printPlan("", x, err, *format, *best)
 	}
 	k, err := contract.Load(*file, *environment)
@@ -71,6 +75,31 @@ func (d demandFlags) demand() capacity.Demand {
 		Surge: d.surge, Unavailable: d.unavailable, Draining: d.draining, Headroom: d.headroom, WaitChance: float64(d.waitChance),
 		Limit: d.limit, Streams: d.streams, Deadline: d.deadline,
 	}
+}
+
+// inFlags writes the mistakes of a demand, which have the names of Go fields, in
+// those of flags. Whatever else is wrong stays.
+func inFlags(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var errs []error
+	for _, err := range joined.Unwrap() {
+		m, ok := errors.AsType[*capacity.Mistake](err)
+		if !ok {
+			return err
+		}
+		demand := reflect.TypeFor[capacity.Demand]()
+		text := regexp.MustCompile(`\b[A-Z]\w*\b`).ReplaceAllStringFunc(m.Field+": "+m.Problem+"; "+m.Remedy, func(word string) string {
+			if _, ok := demand.FieldByName(word); !ok {
+				return word
+			}
+			return "-" + strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(word, "$1-$2"))
+		})
+		errs = append(errs, errors.New("offtake plan: "+text))
+	}
+	return errors.Join(errs...)
 }
 
 // printPlans prints the upstreams of a contract: those that are named, or all.
