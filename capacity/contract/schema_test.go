@@ -76,7 +76,7 @@ func (g generator) structSchema(typ reflect.Type, partial bool) object {
 		field := typ.Field(f.index)
 		s := g.schemaOf(field.Type, partial)
 		if c := g.comments[typ.Name()+"."+field.Name]; c != "" {
-			s["description"] = c
+			s["description"] = inKeysOf(typ, c)
 		}
 		properties[f.key] = s
 		if f.required && !partial {
@@ -143,6 +143,14 @@ func (g generator) schemaOf(typ reflect.Type, partial bool) object {
 		return object{"$ref": "#/$defs/" + name}
 	}
 	panic("no schema for " + typ.String())
+}
+
+// inKeysOf writes a comment, which has the names of fields, in the keys of a file.
+func inKeysOf(typ reflect.Type, comment string) string {
+	for _, f := range fieldsOf(typ) {
+		comment = regexp.MustCompile(`\b`+typ.Field(f.index).Name+`\b`).ReplaceAllString(comment, f.key)
+	}
+	return comment
 }
 
 // fieldComments reads the comments of the types' fields. A field without one
