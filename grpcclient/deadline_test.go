@@ -19,6 +19,7 @@ import (
 
 	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
 func TestTheServerSeesTheShortestDeadline(t *testing.T) {
@@ -85,17 +86,18 @@ func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 	nowhere := manual.NewBuilderWithScheme("nowhere") // never has an address
 	plan := capacity.Plan{InFlight: 4, Streams: 4, Deadline: 100 * time.Millisecond, Attempt: 100 * time.Millisecond, Attempts: capacity.NoRetry}
 	for _, tt := range []struct {
-		stage  Stage
-		reason Reason
-		open   func(t *testing.T) *Conn
+		stage   Stage
+		reason  Reason
+		outcome telemetry.Outcome // by the plan's deadline; by the caller's it is a timeout
+		open    func(t *testing.T) *Conn
 	}{
-		{StageResolve, InResolve, func(t *testing.T) *Conn {
+		{StageResolve, InResolve, telemetry.DNS, func(t *testing.T) *Conn {
 			return dial(t, "nowhere:///upstream", plan, &Options{Resolvers: []resolver.Builder{nowhere}})
 		}},
-		{StageConnect, InConnect, func(t *testing.T) *Conn {
+		{StageConnect, InConnect, telemetry.Connect, func(t *testing.T) *Conn {
 			return dial(t, "passthrough:///upstream", plan, &Options{Dial: stuck})
 		}},
-		{StageQuota, InQuota, func(t *testing.T) *Conn {
+		{StageQuota, InQuota, telemetry.Timeout, func(t *testing.T) *Conn {
 			c := piped(t, plan, nil, &upstream{stream: func(s grpc.ServerStream) error { <-s.Context().Done(); return nil }}, grpc.MaxConcurrentStreams(1))
 			c.Observe(true) // more calls than streams
 			c.Warm(t.Context())
@@ -104,7 +106,7 @@ func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 			}
 			return c
 		}},
-		{StageServer, InServer, func(t *testing.T) *Conn {
+		{StageServer, InServer, telemetry.Timeout, func(t *testing.T) *Conn {
 			c := piped(t, plan, nil, &upstream{call: slow(time.Minute)})
 			warm(t, c)
 			return c
@@ -120,6 +122,9 @@ func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 				if e, ok := errors.AsType[*ContextError](err); !ok || e.Stage != tt.stage {
 					t.Errorf("call with the caller's deadline = %v, want a ContextError at %q", err, tt.stage)
 				}
+				if got := outcomeOf(err); got != telemetry.Timeout {
+					t.Errorf("outcome of %v = %v, want %v", err, got, telemetry.Timeout)
+				}
 			})
 			synctest.Test(t, func(t *testing.T) {
 				c := tt.open(t)
@@ -127,6 +132,9 @@ func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 				wantCode(t, err, codes.DeadlineExceeded, tt.reason)
 				if e, ok := errors.AsType[*TimeoutError](err); !ok || e.Stage != tt.stage || e.Phase != PhaseDeadline && e.Phase != PhaseAttempt {
 					t.Errorf("call with the plan's deadline = %v, want a TimeoutError at %q", err, tt.stage)
+				}
+				if got := outcomeOf(err); got != tt.outcome {
+					t.Errorf("outcome of %v = %v, want %v", err, got, tt.outcome)
 				}
 				if !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("errors.Is(%v, context.DeadlineExceeded) = false, want true", err)

@@ -98,6 +98,12 @@ func outcomeOf(err error) telemetry.Outcome {
 		}
 		return telemetry.Timeout
 	case *TimeoutError:
+		switch e.Stage {
+		case StageResolve:
+			return telemetry.DNS
+		case StageConnect: // what hangs is no upstream that is slow
+			return outcomeOfConnection(e.Err)
+		}
 		return telemetry.Timeout
 	case *ConnectError:
 		return outcomeOfConnection(e.Err)

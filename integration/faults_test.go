@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"crypto/tls"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,11 @@ import (
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/debug/registry"
@@ -62,6 +68,45 @@ func TestWhatCanNotBeConnectedHasItsOutcome(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			wantOutcome(t, c.url, c.outcome)
+		})
+	}
+}
+
+// TestFaultsOfGRPCHaveTheirOutcome has what grpc-go makes of the same: it says
+// UNAVAILABLE of every connection that breaks.
+func TestFaultsOfGRPCHaveTheirOutcome(t *testing.T) {
+	server := grpc.NewServer()
+	healthpb.RegisterHealthServer(server, health.NewServer())
+	address := serveGRPC(t, server)
+	secure := credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	for _, c := range []struct {
+		name, target, toxic string
+		credentials         credentials.TransportCredentials
+		outcome             string
+	}{
+		{"none", "", "", nil, "OK"},
+		{"latency beyond the attempt", "", `{"type": "latency", "attributes": {"latency": 2000}}`, nil, "connect"}, // its first answer is late, too
+		{"a black hole", "", `{"type": "timeout", "attributes": {"timeout": 0}}`, nil, "connect"},
+		{"a reset", "", `{"type": "reset_peer", "attributes": {"timeout": 0}}`, nil, "connect"},
+		{"an answer that is cut off", "", `{"type": "limit_data", "attributes": {"bytes": 60}}`, nil, "UNAVAILABLE"},
+		{"nobody listens", freeAddress(t), "", nil, "connect"},
+		{"no such name", strings.Repeat("x", 64) + ".invalid:443", "", nil, "dns"},
+		{"no TLS on the other side", address, "", secure, "tls"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.target == "" {
+				c.target = through(t, address, c.toxic)
+			}
+			if c.credentials == nil {
+				c.credentials = insecure.NewCredentials()
+			}
+			caller := newGRPCCaller(t, c.target, c.credentials)
+			err := caller.call(t.Context())
+			if got := caller.all(); got[c.outcome] != 1 || len(got) != 1 {
+				t.Errorf("the metrics have the outcomes %v of a call that ended with %v, want one %s", got, err, c.outcome)
+			}
+			t.Log(err)
 		})
 	}
 }
