@@ -110,17 +110,15 @@ func (s *Set) addNode(name string, n *yaml.Node, line int) {
 		return
 	}
 	o := &Object{Ref: Ref{name, line + n.Line}, APIVersion: scalar(n, "apiVersion"), Kind: kind, node: n, line: line}
-	if err := s.decode(o, decode); err != nil {
-		s.Problems = append(s.Problems, Problem{Ref: o.Ref, Object: o.String(), Text: err.Error()})
-	}
+	s.decode(o, decode)
 }
 
 // decode turns an object's nodes into its type.
-func (s *Set) decode(o *Object, decode decoder) error {
+func (s *Set) decode(o *Object, decode decoder) {
 	var tree map[string]any
 	if err := o.node.Decode(&tree); err != nil { // bounds the expansion of aliases
 		s.syntax(o.File, o.line, err)
-		return nil
+		return
 	}
 	if m, ok := tree["metadata"].(map[string]any); ok {
 		o.Name, _ = m["name"].(string)
@@ -132,7 +130,8 @@ func (s *Set) decode(o *Object, decode decoder) error {
 	}
 	value, unknown, err := decode(tree)
 	if err != nil {
-		return err
+		s.misfits(o, tree, decode, err)
+		return
 	}
 	o.Value, o.Unknown = value, unknown
 	for _, path := range unknown {
@@ -142,7 +141,21 @@ func (s *Set) decode(o *Object, decode decoder) error {
 		})
 	}
 	s.Objects = append(s.Objects, o)
-	return nil
+}
+
+// misfits reports every value that the type of an object can not hold, at its line.
+func (s *Set) misfits(o *Object, tree map[string]any, decode decoder, err error) {
+	found := misfits(tree, func(tree map[string]any) error {
+		_, _, err := decode(tree)
+		return err
+	})
+	if len(found) == 0 {
+		found = []misfit{{text: err.Error()}}
+	}
+	slices.SortStableFunc(found, func(a, b misfit) int { return cmp.Compare(o.At(a.path...).Line, o.At(b.path...).Line) })
+	for _, m := range found {
+		s.Problems = append(s.Problems, Problem{Ref: o.At(m.path...), Object: o.String(), Text: fmt.Sprintf("%v: %s", o, strings.TrimPrefix(join(m.path)+": "+m.text, ": "))})
+	}
 }
 
 // scalar is the text of a key, "" if there is none.

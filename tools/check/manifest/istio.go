@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -39,26 +38,28 @@ func decodeDestinationRule(tree map[string]any) (any, []string, error) {
 	return v, inSpec(unknown), err
 }
 
-// percentagesOf returns which percentages of a rule are none. Istio refuses such a
+// percentagesOf returns that a percentage of a rule is none. Istio refuses such a
 // rule, so what would follow from it need not be said.
 func percentagesOf(rule *networking.DestinationRule) error {
-	var errs []error
-	look := func(path string, policy *networking.TrafficPolicy) {
-		od := policy.GetOutlierDetection()
-		for _, f := range []struct {
-			name  string
-			value int32
-		}{{"maxEjectionPercent", od.GetMaxEjectionPercent()}, {"minHealthPercent", od.GetMinHealthPercent()}} {
-			if f.value < 0 || f.value > 100 {
-				errs = append(errs, fmt.Errorf("%s.outlierDetection.%s: %d is not in [0, 100]; 50 would do", path, f.name, f.value))
+	all := []*networking.OutlierDetection{}
+	look := func(policy *networking.TrafficPolicy) {
+		all = append(all, policy.GetOutlierDetection())
+		for _, p := range policy.GetPortLevelSettings() {
+			all = append(all, p.GetOutlierDetection())
+		}
+	}
+	look(rule.GetTrafficPolicy())
+	for _, s := range rule.GetSubsets() {
+		look(s.GetTrafficPolicy())
+	}
+	for _, od := range all {
+		for _, percent := range []int32{od.GetMaxEjectionPercent(), od.GetMinHealthPercent()} {
+			if percent < 0 || percent > 100 {
+				return said(fmt.Sprintf("%d is not in [0, 100]; 50 would do", percent))
 			}
 		}
 	}
-	look("spec.trafficPolicy", rule.GetTrafficPolicy())
-	for i, s := range rule.GetSubsets() {
-		look(fmt.Sprintf("spec.subsets[%d].trafficPolicy", i), s.GetTrafficPolicy())
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 func decodeVirtualService(tree map[string]any) (any, []string, error) {
@@ -114,9 +115,17 @@ func decodeConfigMap(tree map[string]any) (any, []string, error) {
 	}
 	var body map[string]any
 	if err := yaml.Unmarshal([]byte(text), &body); err != nil {
-		return nil, nil, err
+		return nil, nil, said("data.mesh: " + err.Error())
 	}
 	unknown, err := istio(body, v.MeshConfig)
+	if err != nil { // in a text, whose lines the document does not know
+		for _, m := range misfits(body, func(tree map[string]any) error {
+			_, err := istio(tree, new(meshv1.MeshConfig))
+			return err
+		}) {
+			return nil, nil, said("data.mesh: " + join(m.path) + ": " + m.text)
+		}
+	}
 	for i := range unknown {
 		unknown[i] = "data.mesh." + unknown[i]
 	}

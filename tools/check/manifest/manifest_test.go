@@ -125,7 +125,7 @@ func TestANewerStatusIsNoProblem(t *testing.T) {
 func TestBadInputIsAProblemAndNoMore(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "kind: Deployment\n a: b\n", "mapping values are not allowed"},
-		{"a wrong type", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: many}\n", "cannot unmarshal string"},
+		{"a wrong type", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: many}\n", `Deployment/a: spec.replicas: "many" does not fit; a number such as 1 would do`},
 		{"a wrong type in Istio", strings.Replace(rule, "interval: 5m", "interval: soon", 1), "soon"},
 		{"a bomb", "kind: DestinationRule\napiVersion: networking.istio.io/v1\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "excessive aliasing"},
 		{"no group", "kind: Deployment\nmetadata: {{ .Values.x }}\n", "without an apiVersion; apps/… would do"},
@@ -202,7 +202,7 @@ func FuzzParse(f *testing.F) {
 
 func TestAPercentageThatIsNoneIsRefused(t *testing.T) {
 	s := Parse("f", []byte(strings.Replace(rule, "maxEjectionPercent: 100", "maxEjectionPercent: 101\n      minHealthPercent: -1", 1)))
-	if len(s.Objects) != 0 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Text, "maxEjectionPercent: 101") || !strings.Contains(s.Problems[0].Text, "minHealthPercent: -1") {
-		t.Errorf("Parse = %+v, %+v, want one problem with both numbers and no object", s.Objects, s.Problems)
+	if len(s.Objects) != 0 || len(s.Problems) != 2 || !strings.HasSuffix(s.Problems[0].Text, "maxEjectionPercent: 101 is not in [0, 100]; 50 would do") || !strings.HasSuffix(s.Problems[1].Text, "minHealthPercent: -1 is not in [0, 100]; 50 would do") {
+		t.Errorf("Parse = %+v, %+v, want a problem with each number and no object", s.Objects, s.Problems)
 	}
 }

@@ -49,8 +49,13 @@ type Object struct {
 	line int // of the document in its file, from 0
 }
 
-// String writes Kind/name.
-func (o *Object) String() string { return o.Kind + "/" + o.Name }
+// String writes Kind/name, or the kind of what has no name.
+func (o *Object) String() string {
+	if o.Name == "" {
+		return o.Kind
+	}
+	return o.Kind + "/" + o.Name
+}
 
 // At returns where the object has a path such as "spec", "trafficPolicy"; the
 // nearest mapping around it if it is not there.

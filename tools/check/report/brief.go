@@ -34,7 +34,7 @@ func Brief(out io.Writer, r *check.Report, colour bool, width int) error {
 	}
 	b := brief{paint: paint(colour), width: max(width, leastWidth)}
 	for _, p := range r.Broken {
-		b.wrapped("", "unreadable "+plain(p.Ref.String())+": "+plain(p.Text), "unreadable", "1;31")
+		b.wrapped("", indent, "unreadable "+plain(p.Ref.String())+": "+plain(p.Text), "unreadable", "1;31")
 	}
 	errors, others := bySeverity(r.Findings)
 	for _, same := range byRule(errors) {
@@ -80,7 +80,7 @@ func (b *brief) closing(r *check.Report, all []check.Finding) {
 func (b *brief) errors(same []check.Finding) {
 	for _, f := range same[:min(len(same), inFull)] {
 		b.line(f, f.Title+": "+plain(f.Subject))
-		b.wrapped(indent, b.repair(f), "→", "32")
+		b.wrapped(indent, indent, b.repair(f), "→", "32")
 	}
 	if len(same) > inFull {
 		var places []string
@@ -178,10 +178,15 @@ func shorter(remedy string) []string {
 	}
 }
 
-// wrapped writes a text on as many lines as it takes, with a word of it in colour.
-func (b *brief) wrapped(indent, text, word, code string) {
-	for _, line := range wrap(text, b.width-len(indent)) {
-		b.text.WriteString(indent + strings.Replace(line, word, b.in(code, word), 1) + "\n")
+// wrapped writes a text on as many lines as it takes, the first and the others behind
+// their indent, with a word of it in colour.
+func (b *brief) wrapped(first, others, text, word, code string) {
+	for i, line := range wrap(text, b.width-len(others)) {
+		before := first
+		if i > 0 {
+			before = others
+		}
+		b.text.WriteString(before + strings.Replace(line, word, b.in(code, word), 1) + "\n")
 	}
 }
 
