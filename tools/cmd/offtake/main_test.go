@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -325,37 +324,5 @@ func TestVerboseShowsWhatTheScreenHasNoRoomFor(t *testing.T) {
 		if code != exitFindings {
 			t.Errorf("check %s = %d, want %d as without it", flag, code, exitFindings)
 		}
-	}
-}
-
-// TestDocumentedExamplesRun tries the commands of the Action and the hook in docs.
-func TestDocumentedExamplesRun(t *testing.T) {
-	docs, err := filepath.Abs("../../../docs/check.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder(t)
-	if err := os.Mkdir("deploy", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	write(t, "deploy/service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: payment-gateway}\n")
-	tried := 0
-	for line := range strings.Lines(string(text)) {
-		_, command, ok := strings.Cut(line, "offtake check ")
-		if !ok || !strings.Contains(line, "run:") && !strings.Contains(line, "entry:") {
-			continue
-		}
-		command, _, _ = strings.Cut(command, " >")
-		tried++
-		if code, _, err := offtake(t, "", append([]string{"check"}, strings.Fields(command)...)...); code == exitBadInput {
-			t.Errorf("offtake check %s = %d, %q", command, code, err)
-		}
-	}
-	if tried < 3 {
-		t.Errorf("%d documented commands tried, want at least 3", tried)
 	}
 }
