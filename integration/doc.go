@@ -1,6 +1,12 @@
 // Package integration proves the rest of the module against real parts: the rules
 // and dashboards against Prometheus, the pages against a browser, the doors
-// against real proxies, the readiness gate against the kubelet's prober.
+// against real proxies, the readiness gate against the kubelet's prober, spans and
+// metrics against the OpenTelemetry collector, the clients' outcomes against a fault
+// proxy and a packet filter.
+//
+// Grafana itself is not run: Debian has no package of it. Its dashboards are read
+// strictly by its own SDK, and every query of theirs is asked of a real Prometheus;
+// what a panel looks like is not tested.
 //
 // There is nothing here to import. Each test installs what it needs from Debian's
 // packages if it is not there yet, starts it on the loopback, prints what it does,

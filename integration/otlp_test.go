@@ -78,29 +78,33 @@ func startReceiver(t *testing.T) (r *receiver, address string) {
 	return r, serveGRPC(t, server)
 }
 
-// TestSpansAndMetricsArriveOverOTLP has the SDK send to a receiver what a client
-// does, and reads there what it would be looked at by.
-func TestSpansAndMetricsArriveOverOTLP(t *testing.T) {
-	received, address := startReceiver(t)
+// What callOverOTLP's upstream sends, slowly.
+const (
+	otlpChunks = 3
+	otlpPause  = 100 * time.Millisecond
+)
+
+// callOverOTLP makes two calls, the body of one read to its end and of the other not
+// at all, and has the SDK send what it saw of them to a receiver.
+func callOverOTLP(t *testing.T, receiver string) {
+	t.Helper()
 	ctx := t.Context()
-	spanExporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(address), otlptracegrpc.WithInsecure())
+	spanExporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(receiver), otlptracegrpc.WithInsecure())
 	if err != nil {
 		t.Fatal(err)
 	}
-	metricExporter, err := otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpoint(address), otlpmetricgrpc.WithInsecure())
+	metricExporter, err := otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpoint(receiver), otlpmetricgrpc.WithInsecure())
 	if err != nil {
 		t.Fatal(err)
 	}
 	spans := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spanExporter))
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter)))
-
-	const chunks, pause = 3, 100 * time.Millisecond
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for i := range chunks {
+		for i := range otlpChunks {
 			select {
 			case <-r.Context().Done():
 				return
-			case <-time.After(pause):
+			case <-time.After(otlpPause):
 			}
 			fmt.Fprintf(w, "chunk %d\n", i)
 			http.NewResponseController(w).Flush()
@@ -134,7 +138,14 @@ func TestSpansAndMetricsArriveOverOTLP(t *testing.T) {
 	if err := spans.Shutdown(ctx); err != nil {
 		t.Fatal(err)
 	}
-	wantSpans(t, received, chunks*pause)
+}
+
+// TestSpansAndMetricsArriveOverOTLP reads at a receiver, field by field, what calls
+// are looked at by.
+func TestSpansAndMetricsArriveOverOTLP(t *testing.T) {
+	received, address := startReceiver(t)
+	callOverOTLP(t, address)
+	wantSpans(t, received, otlpChunks*otlpPause)
 	wantMetrics(t, received)
 }
 
