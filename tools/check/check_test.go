@@ -105,6 +105,25 @@ func TestTheBaselineHidesWhatWasThere(t *testing.T) {
 	}
 }
 
+func TestTheBaselineDoesNotCoverAnIgnore(t *testing.T) {
+	contractText, mesh := healthy(t)
+	contractText += "ignore:\n  - {rule: K05, reason: x, expires: 2020-01-01}\n  - {rule: C01, reason: x, expires: 2999-01-01}\n"
+	mesh = strings.Replace(mesh, "seconds: 10", "seconds: 1", 1) // fires K05
+	c, err := contract.Parse("f", []byte(contractText), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), check.Options{})
+	known := check.BaselineOf(w.Check(check.Baseline{}))
+	if len(known.Findings) != 1 || known.Findings[0].Rule != "K05" {
+		t.Errorf("the baseline has %+v, want K05 alone", known.Findings)
+	}
+	known.Findings = append(known.Findings, check.Known{Rule: "I01", Subject: "K05"}) // of an older one
+	if r := w.Check(known); rules(r) != "I01 I02" || r.Ignored != 1 {
+		t.Errorf("findings = %q, %d ignored, want both about the ignores", rules(r), r.Ignored)
+	}
+}
+
 func TestAnUnknownFieldElsewhereIsAFindingToo(t *testing.T) {
 	contractText, mesh := healthy(t)
 	r := checkTexts(t, contractText, strings.Replace(mesh, "terminationGracePeriodSeconds: 30", "terminationGracePeriodSecond: 30", 1))

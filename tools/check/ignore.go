@@ -39,7 +39,9 @@ func about(subject string) string {
 }
 
 // A Baseline lists findings that were there when the check was adopted. They are
-// not reported, so that a new one is seen. Its zero value is empty.
+// not reported, so that a new one is seen. Findings about an ignore are never among
+// them: it would hide that what was accepted for a while is so no more, and to take
+// out an entry costs nothing. The zero value is empty.
 type Baseline struct {
 	Findings []Known `json:"findings"`
 }
@@ -54,7 +56,7 @@ type Known struct {
 func BaselineOf(r *Report) Baseline {
 	b := Baseline{Findings: []Known{}}
 	for _, f := range r.Findings {
-		if k := (Known{f.Rule, f.Subject}); !slices.Contains(b.Findings, k) {
+		if k := (Known{f.Rule, f.Subject}); !aboutIgnore(f) && !slices.Contains(b.Findings, k) {
 			b.Findings = append(b.Findings, k)
 		}
 	}
@@ -72,6 +74,10 @@ func ParseBaseline(data []byte) (Baseline, error) {
 
 func (b Baseline) drop(r *Report) {
 	before := len(r.Findings)
-	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return slices.Contains(b.Findings, Known{f.Rule, f.Subject}) })
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
+		return !aboutIgnore(f) && slices.Contains(b.Findings, Known{f.Rule, f.Subject})
+	})
 	r.Ignored += before - len(r.Findings)
 }
+
+func aboutIgnore(f Finding) bool { return f.Rule == expiredIgnore || f.Rule == unusedIgnore }

@@ -247,11 +247,51 @@ func (w *World) hostsOf(host string) []int {
 	if sameHost(host, w.Service.Name) {
 		return leastAndMost(w.Service.Min, w.Service.Max)
 	}
-	for _, o := range manifest.Of[*appsv1.Deployment](w.Manifest) {
-		d := o.Value.(*appsv1.Deployment)
-		if sameHost(host, d.Name) && d.Spec.Replicas != nil {
-			return []int{int(*d.Spec.Replicas)}
+	for _, o := range w.Manifest.Objects {
+		var replicas *int32
+		switch d := o.Value.(type) {
+		case *appsv1.Deployment:
+			replicas = d.Spec.Replicas
+		case *appsv1.StatefulSet:
+			replicas = d.Spec.Replicas
+		default:
+			continue
 		}
+		if !isBehind(o, host) {
+			continue
+		}
+		if scaled := w.scaled(o); scaled != nil {
+			return scaled
+		}
+		if replicas != nil && *replicas > 0 {
+			return []int{int(*replicas)}
+		}
+	}
+	return nil
+}
+
+// isBehind reports whether a workload has the name of a host, in its namespace where
+// both say one.
+func isBehind(o *manifest.Object, host string) bool {
+	_, rest, _ := strings.Cut(host, ".")
+	namespace, _, _ := strings.Cut(rest, ".")
+	return sameHost(host, o.Name) && (namespace == "" || o.Namespace == "" || namespace == o.Namespace)
+}
+
+// scaled is the least and the most pods that an autoscaler gives to a workload; nil
+// without one.
+func (w *World) scaled(o *manifest.Object) []int {
+	for _, a := range manifest.Of[*autoscalingv2.HorizontalPodAutoscaler](w.Manifest) {
+		h := a.Value.(*autoscalingv2.HorizontalPodAutoscaler)
+		elsewhere := a.Namespace != "" && o.Namespace != "" && a.Namespace != o.Namespace
+		if h.Spec.ScaleTargetRef.Name != o.Name || h.Spec.ScaleTargetRef.Kind != o.Kind || elsewhere {
+			continue
+		}
+		least := 1 // the API's default
+		if h.Spec.MinReplicas != nil {
+			least = max(int(*h.Spec.MinReplicas), 1)
+		}
+		return leastAndMost(least, max(least, int(h.Spec.MaxReplicas)))
 	}
 	return nil
 }

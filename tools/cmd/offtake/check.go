@@ -121,13 +121,26 @@ func (o checkFlags) readBaseline() (check.Baseline, error) {
 }
 
 func (c *call) writeBaseline(path string, r *check.Report) error {
-	b, err := json.MarshalIndent(check.BaselineOf(r), "", "  ")
+	known := check.BaselineOf(r)
+	b, err := json.MarshalIndent(known, "", "  ")
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stderr, "offtake check: wrote %d findings to %s\n", len(r.Findings), path)
+	fmt.Fprintf(c.stderr, "offtake check: wrote %s to %s\n", count(len(known.Findings), "finding"), path)
+	for _, f := range r.Findings {
+		if f.Rule == "I01" || f.Rule == "I02" {
+			fmt.Fprintf(c.stderr, "offtake check: %s is not among them, as no baseline covers it: %v: %s\n", f.Rule, f.Ref, f.Evidence)
+		}
+	}
 	return nil
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

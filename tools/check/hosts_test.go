@@ -1,0 +1,45 @@
+package check
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestManifestsSayHowManyHostsAnUpstreamHas(t *testing.T) {
+	const (
+		deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: b}\nspec: {replicas: 4}\n"
+		set        = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: b}\nspec: {replicas: 3}\n"
+		scaler     = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: b}\nspec: {scaleTargetRef: {kind: Deployment, name: b}, minReplicas: 2, maxReplicas: 20}\n"
+		unscaled   = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: b}\nspec: {scaleTargetRef: {kind: StatefulSet, name: b}, maxReplicas: 7}\n"
+		elsewhere  = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: b, namespace: staging}\nspec: {replicas: 9}\n---\n"
+		here       = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: b, namespace: prod}\nspec: {replicas: 5}\n"
+	)
+	for _, c := range []struct {
+		name, host, mesh string
+		want             []int
+	}{
+		{"a Deployment", "b", deployment, []int{4}},
+		{"a StatefulSet", "b", set, []int{3}},
+		{"an autoscaler", "b", deployment + scaler, []int{2, 20}},
+		{"an autoscaler without a least number", "b", set + unscaled, []int{1, 7}},
+		{"an autoscaler of something else", "b", deployment + unscaled, []int{4}},
+		{"one of the same name in another namespace", "b.prod.svc.cluster.local", elsewhere + here, []int{5}},
+		{"none at all", "c", deployment, nil},
+		{"none in the namespace", "b.prod", elsewhere, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := worldOf(t, "http", c.mesh).hostsOf(c.host); !slices.Equal(got, c.want) {
+				t.Errorf("hostsOf(%s) = %v, want %v", c.host, got, c.want)
+			}
+		})
+	}
+}
+
+func TestEjectionIsJudgedAtBothEndsOfAnUpstreamsAutoscaler(t *testing.T) {
+	const mesh = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: b}\nspec: {replicas: 3}\n---\n" +
+		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: b}\nspec: {scaleTargetRef: {kind: StatefulSet, name: b}, minReplicas: 2, maxReplicas: 20}\n---\n" +
+		"apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: b}\nspec: {host: b, trafficPolicy: {outlierDetection: {maxEjectionPercent: 10}}}\n"
+	if found := only(worldOf(t, "http", mesh), "O05"); len(found) != 1 {
+		t.Errorf("O05 = %+v, want it: 10%% of the least 2 hosts is none", found)
+	}
+}
