@@ -28,18 +28,21 @@ func (l *call) again(a *attempt, now time.Time, err error) (time.Duration, bool)
 		return 0, false
 	}
 	pause := max(backoff.Request.Pause(l.attempts), told)
-	next := now.Add(pause + l.leastUseful(now))
-	if next.After(l.deadline) {
-		return 0, false
-	}
-	if d, ok := l.ctx.Deadline(); ok && next.After(d) {
-		return 0, false
-	}
-	if !l.core.afford(now) {
+	if pause > l.left(now)-l.leastUseful(now) || !l.core.afford(now) {
 		return 0, false
 	}
 	l.core.telemetry.Retry(why)
 	return pause, true
+}
+
+// left is the time that the call has. What the server says is compared with it and
+// never added to anything: its longest word is all that a time.Duration holds.
+func (l *call) left(now time.Time) time.Duration {
+	left := l.deadline.Sub(now)
+	if d, ok := l.ctx.Deadline(); ok {
+		left = min(left, d.Sub(now))
+	}
+	return left
 }
 
 // afford takes a retry from the budget.

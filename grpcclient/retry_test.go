@@ -116,6 +116,28 @@ func TestOnlyWhatMayBeRepeatedIs(t *testing.T) {
 	}
 }
 
+// TestAWordForLongerThanAnyCallEndsItAtOnce has a server that takes its time, so
+// that what another attempt needs comes on top of the longest word there is.
+func TestAWordForLongerThanAnyCallEndsItAtOnce(t *testing.T) {
+	for _, word := range []error{busy(math.MaxInt64), pushback("2147483647")} {
+		s := &script{answers: []error{word}}
+		call := func(ctx context.Context, body []byte) ([]byte, error) {
+			<-time.After(10 * time.Millisecond)
+			return s.call(ctx, body)
+		}
+		bubble(t, capacity.Plan{InFlight: 1, Attempts: 3}, nil, &upstream{call: call}, func(t *testing.T, c *Conn) {
+			warm(t, c)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			began := time.Now()
+			err := ask(ctx, c)
+			if took := time.Since(began); status.Code(err) != codes.ResourceExhausted || took != 10*time.Millisecond {
+				t.Errorf("call with the word %v = %v after %v, want RESOURCE_EXHAUSTED after 10ms", word, err, took)
+			}
+		})
+	}
+}
+
 func TestACallForARetryIsNotRepeated(t *testing.T) {
 	s := &script{answers: []error{status.Error(codes.Unavailable, "no")}}
 	bubble(t, capacity.Plan{InFlight: 1}, &Options{Methods: idempotent(codes.Unavailable)}, &upstream{call: s.call}, func(t *testing.T, c *Conn) {
