@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/offtake-go/offtake/capacity/simulate"
 	"github.com/offtake-go/offtake/capacity/simulate/scenario"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
 const usage = `usage: offtake simulate [flags] SCENARIO
@@ -47,20 +49,20 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case err != nil:
-		fmt.Fprintln(stderr, "offtake simulate:", err)
+		fmt.Fprintln(stderr, "offtake simulate:", plain.Lines(err.Error()))
 		return exitUsage
 	}
 	r, err := load(o)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(stderr, plain.Lines(err.Error()))
 		return exitUsage
 	}
 	if err := r.run(ctx, o, stderr); err != nil {
-		fmt.Fprintln(stderr, "offtake simulate:", err)
+		fmt.Fprintln(stderr, "offtake simulate:", plain.Lines(err.Error()))
 		return exitFailed
 	}
 	if err := r.write(o, stdout); err != nil {
-		fmt.Fprintln(stderr, "offtake simulate:", err)
+		fmt.Fprintln(stderr, "offtake simulate:", plain.Lines(err.Error()))
 		return exitFailed
 	}
 	return exitOK
@@ -180,10 +182,12 @@ func (r *Report) write(o options, stdout io.Writer) error {
 			return err
 		}
 	} else {
-		writeText(&b, r.Played)
+		var text strings.Builder
+		writeText(&text, r.Played)
 		if r.Sweep != nil {
-			writeSweep(&b, r.Sweep, r.Played[0].File)
+			writeSweep(&text, r.Sweep, r.Played[0].File)
 		}
+		b.WriteString(plain.Lines(text.String()))
 	}
 	if o.html != "" {
 		var page bytes.Buffer

@@ -46,6 +46,31 @@ func TestSummaryTellsTheStoryInATerminal(t *testing.T) {
 	}
 }
 
+func TestTextOfAScenarioCanNotControlATerminal(t *testing.T) {
+	scenario, err := os.ReadFile(incident)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	pool, err := os.ReadFile("testdata/contract.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("name: Two", `name: "Two\e[2J\n::error::`, "one minute\nabout", "one minute\"\nabout", "note: it is back", `note: "it \e]0;is\a back"`).Replace(string(scenario))
+	for name, data := range map[string][]byte{"s.yaml": []byte(text), "contract.yaml": pool} {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, out, errs := simulateWith(t, filepath.Join(folder, "s.yaml"))
+	if code != 0 || !strings.HasPrefix(out, "Two [2J ::error:: seconds") {
+		t.Fatalf("Run = %d with %q and %q, want the name on its line", code, out, errs)
+	}
+	if strings.ContainsAny(out, "\x1b\a") {
+		t.Errorf("the summary has escape codes: %q", out)
+	}
+}
+
 func TestJSONHasEverything(t *testing.T) {
 	code, out, errs := simulateWith(t, "--format", "json", incident, "--sweep", "baseEjection=10s,20s")
 	if code != 0 {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/offtake-go/offtake/capacity/simulate"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
 // sparkWidth is how many characters a sparkline has: it fits beside its name into
@@ -39,7 +40,8 @@ func writeText(w io.Writer, played []*Played) {
 
 func writeStory(w io.Writer, p *Played) {
 	first := p.Results[0]
-	fmt.Fprintf(w, "%s\n%s\n\n", p.File.Name, strings.Repeat("─", utf8.RuneCountInString(p.File.Name)))
+	name := plain.Text(p.File.Name)
+	fmt.Fprintf(w, "%s\n%s\n\n", name, strings.Repeat("─", utf8.RuneCountInString(name)))
 	if p.File.About != "" {
 		fmt.Fprintf(w, "%s\n\n", wrap(strings.TrimSpace(p.File.About), 78))
 	}

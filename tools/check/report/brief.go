@@ -10,6 +10,7 @@ import (
 
 	"github.com/offtake-go/offtake/tools/check"
 	"github.com/offtake-go/offtake/tools/check/manifest"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
 // Bounds of what Brief writes.
@@ -34,7 +35,7 @@ func Brief(out io.Writer, r *check.Report, colour bool, width int) error {
 	}
 	b := brief{paint: paint(colour), width: max(width, leastWidth)}
 	for _, p := range r.Broken {
-		b.wrapped("", indent, "unreadable "+plain(p.Ref.String())+": "+plain(p.Text), "unreadable", "1;31")
+		b.wrapped("", indent, "unreadable "+plain.Text(p.Ref.String())+": "+plain.Text(p.Text), "unreadable", "1;31")
 	}
 	errors, others := bySeverity(r.Findings)
 	for _, same := range byRule(errors) {
@@ -79,13 +80,13 @@ func (b *brief) closing(r *check.Report, all []check.Finding) {
 // errors writes those of one rule, each with what is wrong and what would do.
 func (b *brief) errors(same []check.Finding) {
 	for _, f := range same[:min(len(same), inFull)] {
-		b.line(f, f.Title+": "+plain(f.Subject))
+		b.line(f, f.Title+": "+plain.Text(f.Subject))
 		b.wrapped(indent, indent, b.repair(f), "→", "32")
 	}
 	if len(same) > inFull {
 		var places []string
 		for _, f := range same[inFull:] {
-			places = append(places, plain(cmp.Or(f.Ref.String(), f.Subject)))
+			places = append(places, plain.Text(cmp.Or(f.Ref.String(), f.Subject)))
 		}
 		more := fmt.Sprintf("and %d more of %s: %s", len(places), same[0].Rule, strings.Join(places, ", "))
 		b.text.WriteString(indent + clip(more, b.width-len(indent)) + "\n")
@@ -99,7 +100,7 @@ func (b *brief) lesser(same []check.Finding) {
 	if len(same) > 1 {
 		about += fmt.Sprintf(" (and %d more)", len(same)-1)
 	}
-	for _, remedy := range shorter(plain(same[0].Remedy)) {
+	for _, remedy := range shorter(plain.Text(same[0].Remedy)) {
 		if full := about + arrow + remedy; columns(opening(same[0])+full) <= b.width {
 			about = full
 			break
@@ -111,7 +112,7 @@ func (b *brief) lesser(same []check.Finding) {
 // opening is how the line of a finding begins: severity, rule and place.
 func opening(f check.Finding) string {
 	s := f.Severity.String() + " " + f.Rule + " "
-	if at := plain(f.Ref.String()); at != "" {
+	if at := plain.Text(f.Ref.String()); at != "" {
 		s += at + " "
 	}
 	return s
@@ -132,7 +133,7 @@ const (
 // repair is the number that is wrong and the one that would do, on one line if that
 // can be: without what explains the first, then without alternatives to the second.
 func (b *brief) repair(f check.Finding) string {
-	evidence, remedies := plain(f.Evidence), shorter(plain(f.Remedy))
+	evidence, remedies := plain.Text(f.Evidence), shorter(plain.Text(f.Remedy))
 	line := evidence + arrow + remedies[0]
 	for _, remedy := range remedies {
 		if columns(indent+line) <= b.width {

@@ -6,20 +6,21 @@ import (
 	"strings"
 
 	"github.com/offtake-go/offtake/tools/check"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
 // GitHub writes a report as workflow commands, which mark the lines of a change.
 func GitHub(out io.Writer, r *check.Report) error {
 	var b strings.Builder
 	for _, p := range r.Broken {
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=unreadable::%s\n", property(p.File), max(p.Line, 1), message(p.Text))
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=unreadable::%s\n", property(p.File), max(p.Line, 1), message(plain.Lines(p.Text)))
 	}
 	for _, f := range r.Findings {
 		at := ""
 		if f.Ref.File != "" && f.Ref.File != "-" {
 			at = fmt.Sprintf("file=%s,line=%d,", property(f.Ref.File), max(f.Ref.Line, 1))
 		}
-		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", command(f.Severity), at, property(f.Rule+" "+f.Title), message(f.Subject+": "+f.Evidence+"\nwould do: "+f.Remedy))
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", command(f.Severity), at, property(f.Rule+" "+f.Title), message(plain.Text(f.Subject+": "+f.Evidence)+"\nwould do: "+plain.Text(f.Remedy)))
 	}
 	fmt.Fprintf(&b, "%s\n", summary(r))
 	_, err := io.WriteString(out, b.String())

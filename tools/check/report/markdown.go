@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/offtake-go/offtake/tools/check"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
 // Markdown writes a report as a table, for a comment on a change.
@@ -28,7 +29,7 @@ func Markdown(out io.Writer, r *check.Report) error {
 	}
 	for _, f := range r.Findings {
 		if f.Detail != "" {
-			fmt.Fprintf(&b, "\n<details><summary>%s %s</summary>\n\n```\n%s```\n</details>\n", f.Rule, html.EscapeString(plain(f.Subject)), f.Detail)
+			fmt.Fprintf(&b, "\n<details><summary>%s %s</summary>\n\n```\n%s```\n</details>\n", f.Rule, html.EscapeString(plain.Text(f.Subject)), plain.Lines(f.Detail))
 		}
 	}
 	_, err := io.WriteString(out, b.String())
@@ -38,5 +39,5 @@ func Markdown(out io.Writer, r *check.Report) error {
 // cell keeps text inside one cell of a table, and what looks like markup in it a
 // text.
 func cell(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "[", `\[`, "<", "&lt;", "&", "&amp;", "@", "&#64;").Replace(plain(s))
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "[", `\[`, "<", "&lt;", "&", "&amp;", "@", "&#64;").Replace(plain.Text(s))
 }

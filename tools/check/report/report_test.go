@@ -152,7 +152,7 @@ func TestMarkdownKeepsItsTable(t *testing.T) {
 func hostile() *check.Report {
 	return &check.Report{Findings: []check.Finding{{
 		Rule: "P01", Title: "a field that does not exist", Severity: check.Error, Subject: "a\n::error::b\x1b[2J\u202e<i>`\\|[c](d)",
-		Ref: manifest.Ref{File: "a\n::c::.yaml", Line: 1}, Evidence: "e\r\n::stop-commands::x", Remedy: "r", Detail: "d\n",
+		Ref: manifest.Ref{File: "a\n::c::.yaml", Line: 1}, Evidence: "e\r\n::stop-commands::x", Remedy: "r\x1b]0;x", Detail: "d\x1b[2J\n",
 	}}}
 }
 
@@ -171,6 +171,16 @@ func TestNamesCanNotLeaveTheirLine(t *testing.T) {
 				t.Errorf("%s has the line %q, want names kept on theirs", name, line)
 			}
 		}
+	}
+}
+
+func TestWorkflowCommandsHaveNoEscapeCodes(t *testing.T) {
+	var b bytes.Buffer
+	if err := GitHub(&b, hostile()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\r\u202e") || strings.Count(b.String(), "\n::") != 0 {
+		t.Errorf("GitHub = %q, want one command and no control characters", b.String())
 	}
 }
 

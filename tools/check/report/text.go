@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/offtake-go/offtake/tools/check"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
 // A paint colours text; without colour it leaves it alone.
@@ -32,19 +32,19 @@ func Text(out io.Writer, r *check.Report, colour bool) error {
 	p := paint(colour)
 	var b strings.Builder
 	for _, broken := range r.Broken {
-		fmt.Fprintf(&b, "%s %s: %s\n\n", p.in("1;31", "unreadable"), plain(broken.Ref.String()), plain(broken.Text))
+		fmt.Fprintf(&b, "%s %s: %s\n\n", p.in("1;31", "unreadable"), plain.Text(broken.Ref.String()), plain.Text(broken.Text))
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "%s %s %s\n", p.severity(f.Severity), p.in("1", f.Rule), f.Title)
-		at := plain(f.Ref.String())
+		at := plain.Text(f.Ref.String())
 		if at != "" {
 			at = "  " + p.in("2", at)
 		}
-		fmt.Fprintf(&b, "  %s%s\n", plain(f.Subject), at)
-		fmt.Fprintf(&b, "  %s\n", plain(f.Evidence))
+		fmt.Fprintf(&b, "  %s%s\n", plain.Text(f.Subject), at)
+		fmt.Fprintf(&b, "  %s\n", plain.Text(f.Evidence))
 		bar(&b, p, f.Scale)
-		fmt.Fprintf(&b, "  %s %s\n", p.in("32", "would do:"), f.Remedy)
-		for line := range strings.Lines(f.Detail) {
+		fmt.Fprintf(&b, "  %s %s\n", p.in("32", "would do:"), plain.Text(f.Remedy))
+		for line := range strings.Lines(plain.Lines(f.Detail)) {
 			fmt.Fprintf(&b, "    %s", line)
 		}
 		if rule, ok := check.RuleOf(f.Rule); ok {
@@ -56,18 +56,6 @@ func Text(out io.Writer, r *check.Report, colour bool) error {
 	b.WriteString("\n")
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-// plain keeps a text on its line. Names out of manifests are anyone's: a line break
-// in one could begin a workflow command in the log of a build, and an escape code
-// could hide what follows on a terminal.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // bar draws what there is against what is needed, both to one scale.

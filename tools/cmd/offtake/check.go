@@ -12,6 +12,7 @@ import (
 	"github.com/offtake-go/offtake/tools/check"
 	"github.com/offtake-go/offtake/tools/check/manifest"
 	"github.com/offtake-go/offtake/tools/check/report"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
 // checkFlags are what offtake check is told.
@@ -132,7 +133,7 @@ func (c *call) writeBaseline(path string, r *check.Report) error {
 	fmt.Fprintf(c.stderr, "offtake check: wrote %s to %s\n", count(len(known.Findings), "finding"), path)
 	for _, f := range r.Findings {
 		if f.Rule == "I01" || f.Rule == "I02" {
-			fmt.Fprintf(c.stderr, "offtake check: %s is not among them, as no baseline covers it: %v: %s\n", f.Rule, f.Ref, f.Evidence)
+			fmt.Fprintf(c.stderr, "offtake check: %s is not among them, as no baseline covers it: %s: %s\n", f.Rule, plain.Text(f.Ref.String()), plain.Text(f.Evidence))
 		}
 	}
 	return nil

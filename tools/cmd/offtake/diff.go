@@ -12,6 +12,7 @@ import (
 
 	"github.com/offtake-go/offtake/capacity/contract"
 	"github.com/offtake-go/offtake/tools/check/change"
+	"github.com/offtake-go/offtake/tools/internal/plain"
 	"github.com/offtake-go/offtake/tools/simreport"
 )
 
@@ -136,7 +137,7 @@ func (c *call) printChange(ch change.Change, bullet string, others bool) {
 	if ch.Capacity {
 		mark = " (capacity)"
 	}
-	fmt.Fprintf(c.stdout, "%s%s: %s -> %s%s\n", bullet, ch.Path, orNone(ch.Old), orNone(ch.New), mark)
+	fmt.Fprintf(c.stdout, "%s%s: %s -> %s%s\n", bullet, ch.Path, orNone(plain.Text(ch.Old)), orNone(plain.Text(ch.New)), mark)
 	if !others {
 		return
 	}

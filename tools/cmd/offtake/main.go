@@ -30,6 +30,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/offtake-go/offtake/tools/internal/plain"
 	"github.com/offtake-go/offtake/tools/vet/driver"
 )
 
@@ -110,7 +111,7 @@ func (c *call) main(args []string) int {
 			return exitOK
 		}
 		if err != nil {
-			fmt.Fprintln(c.stderr, err)
+			fmt.Fprintln(c.stderr, plain.Lines(err.Error()))
 			return exitBadInput
 		}
 		return code

@@ -185,6 +185,20 @@ func TestDiffReadsRevisions(t *testing.T) {
 	}
 }
 
+func TestTextOfAContractCanNotControlATerminal(t *testing.T) {
+	folder(t)
+	const accepted = "ignore:\n- {rule: C06, reason: %s, expires: 2030-01-01}\n"
+	write(t, "old.yaml", gateway+strings.Replace(accepted, "%s", "x", 1))
+	write(t, "new.yaml", gateway+strings.Replace(accepted, "%s", `"\e[2J\n::error::y"`, 1))
+	write(t, "bad.yaml", gateway+"\"a\\e[2Jb\": 1\n")
+	for _, args := range [][]string{{"diff", "old.yaml", "new.yaml"}, {"check", "-f", "bad.yaml"}, {"plan", "-f", "bad.yaml", "a\x1bb"}, {"diff", "a\x1bb", "new.yaml"}} {
+		_, out, err := offtake(t, "", args...)
+		if out+err == "" || strings.Contains(out+err, "\x1b") || strings.Contains(out+err, "\n::") {
+			t.Errorf("offtake %q = %q, %q, want text without escape codes", args, out, err)
+		}
+	}
+}
+
 func TestDiffSimulates(t *testing.T) {
 	folder(t)
 	slow := strings.ReplaceAll(gateway, "120/s", "2/s") // few calls take little time to simulate
