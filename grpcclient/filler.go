@@ -34,7 +34,9 @@ func (policy) Build(cc balancer.ClientConn, o balancer.BuildOptions) balancer.Ba
 	}
 	f.pool = watched.pool
 	f.pool.mu.Lock()
-	f.pool.filler = f
+	if !f.pool.closed {
+		f.pool.filler = f
+	}
 	f.pool.mu.Unlock()
 	f.pool.after(f.tick(f.pool.core.sizes.Load().plan.Connections), f.age)
 	return f

@@ -13,6 +13,9 @@ import (
 // publishLocked tells grpc-go what calls may go on, the gate how many, and those
 // who wait that something has changed.
 func (f *filler) publishLocked() {
+	if f.pool.closed {
+		return
+	}
 	p := &picker{pool: f.pool, spread: f.pool.core.options.Spread}
 	fill := int64(f.pool.core.sizes.Load().plan.Streams)
 	var (

@@ -51,11 +51,15 @@ func (p *pool) after(d time.Duration, f func()) {
 	p.timers[t] = struct{}{}
 }
 
-// close stops what would be done later.
+// close stops what would be done later, and tells those that wait. Whatever
+// grpc-go says from now on, nothing is ready any more.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	p.filler = nil
+	p.ready.Store(0)
+	p.noticeLocked()
 	for t := range p.timers {
 		t.Stop()
 	}
@@ -82,6 +86,7 @@ func (p *pool) noticeLocked() {
 type view struct {
 	ready, failed, total int
 	streams              int64         // that the ready ones may carry
+	closed               bool          // for good
 	err                  error         // of those that failed, joined
 	changed              chan struct{} // closed when this is out of date
 }
@@ -92,7 +97,7 @@ func (p *pool) view() view {
 	if p.changed == nil {
 		p.changed = make(chan struct{})
 	}
-	v := view{changed: p.changed}
+	v := view{changed: p.changed, closed: p.closed}
 	errs := []error{p.err}
 	if p.filler != nil {
 		for l := range p.filler.linksLocked() {

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+
+	"github.com/offtake-go/offtake"
 )
 
 // WarmError says how far warming came, and why not further.
@@ -32,7 +34,9 @@ const warmRounds = 3
 // if that is more, and returns nil only if they are, their streams are enough for
 // the plan's places, and Options.Warm, if set, has succeeded on each. It tries each
 // connection once, and then returns what is wrong with those that are not there: it
-// is for the caller to call it again. Warm may be called again. Its error is a [*WarmError].
+// is for the caller to call it again. Warm may be called again. Its error is a
+// [*WarmError]; once the connection is closed, also during Warm, it wraps
+// offtake.ErrClosed.
 //
 // Warm does not ask the channel's state: grpc-go calls a channel ready when the
 // first of its connections is.
@@ -48,6 +52,8 @@ func (c *Conn) Warm(ctx context.Context) error {
 		v := k.pool.view()
 		want := k.want(v.total)
 		switch {
+		case v.closed:
+			return &WarmError{k.name, want, 0, offtake.ErrClosed}
 		case v.total > 0 && v.ready >= want:
 			if err := v.fits(k.sizes.Load().plan.InFlight); err != nil {
 				return &WarmError{k.name, want, v.ready, err}
@@ -98,6 +104,9 @@ func (c *Conn) warmCalls(ctx context.Context, want int) error {
 		}
 	}
 	if warm < want {
+		if k.pool.view().closed {
+			errs = append(errs, offtake.ErrClosed)
+		}
 		return &WarmError{k.name, want, warm, errors.Join(errs...)}
 	}
 	return nil
@@ -140,6 +149,9 @@ func (c *core) warmChannels(ctx context.Context) error {
 		for s := ch.GetState(); s != connectivity.Ready; s = ch.GetState() {
 			if c.open() >= want {
 				return nil
+			}
+			if s == connectivity.Shutdown {
+				return &WarmError{c.name, want, 0, offtake.ErrClosed}
 			}
 			if s == connectivity.TransientFailure || !ch.WaitForStateChange(ctx, s) {
 				err := c.pool.view().err

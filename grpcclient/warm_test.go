@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 
+	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
 )
 
@@ -102,6 +103,43 @@ func TestWarmCallsGoOutOnEachConnection(t *testing.T) {
 		}
 		wantIdle(t, c)
 	})
+}
+
+func TestAClosedClientIsNotWarmAndNobodyWaitsForIt(t *testing.T) {
+	for name, config := range map[string]string{"our policy": "", "round_robin": roundRobin} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, capacity.Plan{InFlight: 1}, &Options{ServiceConfig: config}, &upstream{}, func(t *testing.T, c *Conn) {
+				warm(t, c)
+				c.Close()
+				wantClosed(t, c, 0)
+				if got := c.Stats().Open; got != 0 {
+					t.Errorf("connections of a closed client = %d, want 0", got)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				c := dial(t, "passthrough:///upstream", capacity.Plan{InFlight: 1}, &Options{ServiceConfig: config, Dial: stuck})
+				time.AfterFunc(time.Second, func() { c.Close() })
+				wantClosed(t, c, time.Second)
+			})
+		})
+	}
+	t.Run("during its warm calls", func(t *testing.T) {
+		o := &Options{Warm: func(ctx context.Context, conn grpc.ClientConnInterface) error { return ask(ctx, conn) }}
+		bubble(t, capacity.Plan{InFlight: 1}, o, &upstream{call: slow(time.Minute)}, func(t *testing.T, c *Conn) {
+			time.AfterFunc(time.Second, func() { c.Close() })
+			wantClosed(t, c, time.Second)
+		})
+	})
+}
+
+// wantClosed has Warm say so after a time, with nothing else to end it.
+func wantClosed(t *testing.T, c *Conn, after time.Duration) {
+	t.Helper()
+	began := time.Now()
+	err := c.Warm(t.Context())
+	if w, ok := errors.AsType[*WarmError](err); !ok || !errors.Is(w, offtake.ErrClosed) || time.Since(began) != after {
+		t.Errorf("Warm() = %v after %v, want a WarmError with offtake.ErrClosed after %v", err, time.Since(began), after)
+	}
 }
 
 func TestAFailedWarmCallIsAnError(t *testing.T) {
