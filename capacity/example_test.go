@@ -63,7 +63,7 @@ func ExampleInfeasible() {
 	//   allows  <= 33 (limit 200 / 6); 25 while 2 surge pods run (limit 200 / 8)
 	//   at 33:  165/s = 1.375 × peak, 31.3 % of 2 × peak must be refused
 	//   at 25:  125/s = 1.042 × peak, 48.0 % of 2 × peak must be refused
-	// levers, any one, if the replicas share one limit:  limit >= 288 | mean latency <= 0.833 s | rate <= 166.7/s | refuse >= 30.6 %
+	// levers at 2 × the peak, any one, if the replicas share one limit:  limit >= 288 | mean latency <= 0.833 s | rate <= 166.7/s | refuse >= 30.6 %
 	// with the limit divided among them in whole places: limit >= 384 | mean latency <= 0.625 s | rate <= 125/s | refuse >= 48.0 %
 	// 1 × peak, no rollout: [24, 33]; at 33 5.56 % of calls wait
 	// 1 × peak, in a rollout: floor 29 > ceiling 25; maxSurge 1 and maxUnavailable 0 allow [24, 28]

@@ -165,11 +165,11 @@ func (e *Infeasible) Explain() string {
 		fmt.Fprintf(&b, "  at %d:  %.4g/s = %.4g × peak, %s of %g × peak must be refused\n",
 			c.Places, s.Carried, s.Factor, atLeast(s.Refused), e.Demand.Headroom)
 	}
-	if e.sharingWouldDo() {
-		b.WriteString("levers, any one, if the replicas share one limit:  none is needed\n")
-	} else {
-		fmt.Fprintf(&b, "levers, any one, if the replicas share one limit:  %s\n", e.levers(Lever.shared))
+	shared := "none is needed"
+	if !e.sharingWouldDo() {
+		shared = e.levers(Lever.shared)
 	}
+	fmt.Fprintf(&b, "levers at %sthe peak, any one, if the replicas share one limit:  %s\n", times(e.Demand.Headroom), shared)
 	fmt.Fprintf(&b, "with the limit divided among them in whole places: %s\n", e.levers(Lever.whole))
 	e.explainPeak(&b)
 	return b.String()
