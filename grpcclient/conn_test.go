@@ -172,6 +172,34 @@ func TestAChangedLimitMovesThePlaces(t *testing.T) {
 	})
 }
 
+func TestALimitThatIsStatedLateCountsToo(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 40}, nil, &upstream{}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		for _, limit := range []uint32{10, 30, 5} {
+			c.core.readyLinks()[0].learn(limit)
+			if s := c.Stats(); s.Places != int(limit) || s.Room != int64(limit) {
+				t.Errorf("places, room after a server without a limit says %d = %d, %d, want that", limit, s.Places, s.Room)
+			}
+		}
+	})
+}
+
+func TestAServerThatAllowsNoStreamIsAskedOnceAtATime(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 40}, nil, &upstream{}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		c.core.readyLinks()[0].learn(0)
+		if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), "allows no stream") {
+			t.Errorf("Warm() = %v, want it to say that there is no stream", err)
+		}
+		if err := ask(t.Context(), c); err != nil { // grpc-go does not know of this limit
+			t.Errorf("call = %v, want nil", err)
+		}
+		if s := c.Stats(); s.Places != 1 || s.OverLimit != 1 {
+			t.Errorf("places, calls over the limit = %d, %d, want 1, 1", s.Places, s.OverLimit)
+		}
+	})
+}
+
 func TestAPlanMayChangeWhileCallsAreOut(t *testing.T) {
 	address := loopback(t, &upstream{}, grpc.MaxConcurrentStreams(10))
 	c := dial(t, address, capacity.Plan{InFlight: 4, Streams: 1, Queue: 8, Wait: time.Second}, nil)

@@ -128,15 +128,18 @@ func (l *link) sinceDial() time.Duration {
 	return time.Since(l.filler.pool.base) - time.Duration(l.dialed.Load())
 }
 
-// learn is told of the server's limit.
+// learn is told of the server's limit: before the connection is ready, and whenever
+// the server changes its mind, also if it has stated none at first.
 func (l *link) learn(limit uint32) {
-	was := l.limit.Swap(int64(min(limit, unlimited)))
-	if was == unlimited || was == int64(limit) {
-		return // the first one comes before the connection is ready
+	now := int64(min(limit, unlimited))
+	if l.limit.Swap(now) == now {
+		return
 	}
 	l.filler.pool.mu.Lock()
 	defer l.filler.pool.mu.Unlock()
-	l.filler.publishLocked()
+	if l.state == connectivity.Ready {
+		l.filler.publishLocked()
+	}
 }
 
 // heard is told that something came.

@@ -94,6 +94,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		s.streams.Add(-1)
 		return result, err
 	}
+	over = over || s.room() == 0
 	if over {
 		p.pool.core.rpc.OverLimit()
 	}
@@ -109,7 +110,7 @@ func (p *picker) choose(a *attempt) (chosen *seat, over bool) {
 		return p.pinned(a.pinned)
 	}
 	n := len(p.servers)
-	i := int(p.next.Add(1)) % n
+	i := int(p.next.Add(1) % uint32(n)) // an int may have 32 bits, and a sign
 	s := p.servers[i]
 	if n > 1 { // the better of two: Mitzenmacher, IEEE TPDS 12(10), 2001
 		if other := p.servers[(i+1+rand.IntN(n-1))%n]; other.load() < s.load() {

@@ -105,7 +105,7 @@ func (p *pool) view() view {
 			switch l.state {
 			case connectivity.Ready:
 				v.ready++
-				v.streams += l.most()
+				v.streams += l.room()
 			case connectivity.TransientFailure:
 				v.failed++
 				errs = append(errs, l.err)
@@ -159,19 +159,27 @@ func distinct(errs []error) error {
 	return errors.Join(some...)
 }
 
-// most is how many calls the link may carry at once.
-func (l *link) most() int64 {
-	most := l.limit.Load()
-	if l.filler.pool.health && most < unlimited {
-		return max(1, most-1)
+// room is how many calls the link may carry at once. A server may allow none, for
+// as long as it likes.
+func (l *link) room() int64 {
+	limit := l.limit.Load()
+	if l.filler.pool.health && limit < unlimited {
+		limit--
 	}
-	return max(1, most)
+	return max(0, limit)
 }
+
+// most is how many calls are sent on the link at once: one where there is room for
+// none, so that such a server is asked, and seen to be what it is.
+func (l *link) most() int64 { return max(1, l.room()) }
 
 // fits says whether the plan's places have streams on so many connections.
 func (v view) fits(places int) error {
 	if v.streams >= int64(places) || v.ready == 0 {
 		return nil
+	}
+	if v.streams == 0 {
+		return fmt.Errorf("%d places do not fit on %d connections: the upstream allows no stream on them now", places, v.ready)
 	}
 	each := max(1, v.streams/int64(v.ready))
 	return fmt.Errorf("%d places do not fit on %d connections: the upstream allows %d streams on them; %d connections would do",
