@@ -47,6 +47,42 @@ func TestAStormOfGoAwaysFailsNoCallAndLosesNoPlace(t *testing.T) {
 	}
 }
 
+// TestAServerThatKeepsNoConnectionIsNotDialedWithoutPause: whoever is sent away comes
+// back, and must not do so as fast as the server answers.
+func TestAServerThatKeepsNoConnectionIsNotDialedWithoutPause(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		calls int // that wait
+		dials int64
+	}{
+		{"with nobody waiting", 0, 40},
+		{"with calls waiting", 8, 300},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, slow(time.Hour), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: time.Millisecond, MaxConnectionAgeGrace: time.Millisecond}))
+				c := dial(t, fleetName, capacity.Plan{InFlight: 8}, f.options())
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				c.Warm(ctx)
+				var group sync.WaitGroup
+				for range tt.calls {
+					group.Go(func() {
+						for ctx.Err() == nil {
+							ask(ctx, c)
+						}
+					})
+				}
+				group.Wait()
+				<-ctx.Done()
+				if got := f.dialed(); got < 3 || got > tt.dials {
+					t.Errorf("dials in 10s of a server that sends each away after a millisecond = %d, want at least 3 and at most %d", got, tt.dials)
+				}
+			})
+		})
+	}
+}
+
 // flapping cuts connections at random times.
 type flapping struct{ conns sync.Map }
 

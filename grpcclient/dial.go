@@ -16,6 +16,11 @@ import (
 // grpc-go's own backoff has no jitter on its first pause.
 const reconnectSpread = time.Second
 
+// hastySpread is the same where calls wait and the server has sent the connection
+// away soon after it came: short enough for the calls, and long enough that a server
+// which does so with each is not dialed as fast as it answers.
+const hastySpread = 100 * time.Millisecond
+
 // dialer connects for grpc-go.
 type dialer struct {
 	core *core
@@ -46,8 +51,7 @@ func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) 
 		return d.watched(ctx, address)
 	}
 	if l.back.Swap(false) {
-		urgent := l.away.Swap(false) && l.filler.pool.ready.Load() == 0
-		if err := d.pause(ctx, urgent); err != nil {
+		if err := d.pause(ctx, l.spread()); err != nil {
 			return nil, err
 		}
 	}
@@ -61,13 +65,25 @@ func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) 
 	return conn, nil
 }
 
-// pause waits its turn among the clients that come back. A connection that was
-// sent away in good order, and that calls wait for, is urgent.
-func (d *dialer) pause(ctx context.Context, urgent bool) error {
-	if urgent {
+// spread is the time over which the link comes back. One that was sent away in good
+// order, and that calls wait for, has none to lose.
+func (l *link) spread() time.Duration {
+	p := l.filler.pool
+	switch away := l.away.Swap(false); {
+	case !away || p.ready.Load() > 0 || p.core.gate.Snapshot().InFlight == 0:
+		return reconnectSpread
+	case l.brief.Load():
+		return hastySpread
+	}
+	return 0
+}
+
+// pause waits its turn among the clients that come back.
+func (d *dialer) pause(ctx context.Context, spread time.Duration) error {
+	if spread == 0 {
 		return nil
 	}
-	t := time.NewTimer(rand.N(reconnectSpread))
+	t := time.NewTimer(rand.N(spread))
 	defer t.Stop()
 	select {
 	case <-t.C:

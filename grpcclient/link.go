@@ -27,6 +27,7 @@ type link struct {
 	suspect atomic.Bool   // nothing comes any more
 	away    atomic.Bool   // the server has sent GOAWAY
 	back    atomic.Bool   // the next dial is to come back
+	brief   atomic.Bool   // and the connection before it was soon gone
 	dialed  atomic.Int64  // when, since the pool's start
 
 	// Guarded by filler.topology.
@@ -52,6 +53,9 @@ const unlimited = math.MaxInt32
 func (l *link) UpdateState(s balancer.State) {
 	f := l.filler
 	f.pool.mu.Lock()
+	if l.state == connectivity.Ready {
+		l.brief.Store(time.Since(l.since) < reconnectSpread)
+	}
 	l.state, l.picker, l.since = s.ConnectivityState, s.Picker, time.Now()
 	var next func()
 	switch {
