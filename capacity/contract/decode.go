@@ -164,7 +164,7 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	for i, f := range fields {
 		known[i] = f.key
 	}
-	if w := nearest(key.Value, known); w != "" {
+	if w := Nearest(key.Value, known); w != "" {
 		d.mistake(key, join(path, brief(key.Value)), "the key is not known; did you mean %s", w)
 		return
 	}

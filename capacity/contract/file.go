@@ -138,7 +138,7 @@ func (f *File) Contract(environment string) (*Contract, error) {
 
 func (f *File) unknownEnvironment(environment string) error {
 	known := f.Environments()
-	switch near := nearest(environment, known); {
+	switch near := Nearest(environment, known); {
 	case near != "":
 		return fmt.Errorf("contract: %s: environment %q is not known; did you mean %s", f.name, environment, near)
 	case len(known) == 0:

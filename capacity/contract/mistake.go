@@ -57,9 +57,10 @@ func (ms mistakes) err() error {
 	return errors.Join(errs...)
 }
 
-// nearest returns the candidate that needs the fewest edits to become word, or ""
-// if none is near: more than a third of it would have to change.
-func nearest(word string, candidates []string) string {
+// Nearest returns the candidate that needs the fewest edits to become word, or ""
+// if none is near: more than a third of it would have to change. It is what a reader
+// of other files beside this one can ask its users whether they meant.
+func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/3+2
 	for _, c := range candidates {
 		if d := edits(word, c, least); d < least {

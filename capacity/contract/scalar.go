@@ -95,7 +95,7 @@ func setWord(s string, v reflect.Value, words []string) error {
 		v.SetString(s)
 		return nil
 	}
-	if w := nearest(s, words); w != "" {
+	if w := Nearest(s, words); w != "" {
 		return fmt.Errorf("%q is not known; did you mean %s", s, w)
 	}
 	return fmt.Errorf("%q is not known; one of %s would do", s, strings.Join(words, ", "))

@@ -127,8 +127,8 @@ func TestTheBaselineDoesNotCoverAnIgnore(t *testing.T) {
 func TestAnUnknownFieldElsewhereIsAFindingToo(t *testing.T) {
 	contractText, mesh := healthy(t)
 	r := checkTexts(t, contractText, strings.Replace(mesh, "terminationGracePeriodSeconds: 30", "terminationGracePeriodSecond: 30", 1))
-	if got := rules(r); got != "P01" || r.Findings[0].Ref.Line == 0 || !strings.Contains(r.Findings[0].Evidence, "terminationGracePeriodSecond") {
-		t.Errorf("findings = %+v, want P01 with its place", r.Findings)
+	if got := rules(r); got != "P01" || r.Findings[0].Ref.Line == 0 || !strings.Contains(r.Findings[0].Evidence, "terminationGracePeriodSecond") || !strings.HasPrefix(r.Findings[0].Remedy, "terminationGracePeriodSeconds;") {
+		t.Errorf("findings = %+v, want P01 with its place and the name that was meant", r.Findings)
 	}
 }
 

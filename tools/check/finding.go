@@ -213,7 +213,11 @@ func (w *World) addProblems(r *Report) {
 			return o.String() == p.Object && o.File == p.File && slices.ContainsFunc(c.Policy.Detector.Unknown, func(f string) bool { return strings.HasSuffix(p.Field, "."+f) })
 		})
 		if !byO17 {
-			r.Findings = append(r.Findings, aboutInput(unreadField, p.Object, p.Ref, p.Text, "the field's right name; as it stands it is dropped, and a default is in force"))
+			remedy := "the field's right name"
+			if p.Meant != "" {
+				remedy = p.Meant
+			}
+			r.Findings = append(r.Findings, aboutInput(unreadField, p.Object, p.Ref, p.Text, remedy+"; as it stands it is dropped, and a default is in force"))
 		}
 	}
 }

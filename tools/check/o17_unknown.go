@@ -3,6 +3,8 @@ package check
 import (
 	"slices"
 	"strings"
+
+	"github.com/offtake-go/offtake/capacity/contract"
 )
 
 // o17 is whether the fields of a detector exist.
@@ -26,10 +28,17 @@ func (n o17) verdict() Verdict {
 		}
 	}
 	quoted := make([]string, len(unknown))
+	var meant []string
 	for i, f := range unknown {
 		quoted[i] = "'" + f + "'"
+		if near := contract.Nearest(f, outlierFields()); near != "" && !slices.Contains(meant, near) {
+			meant = append(meant, near)
+		}
 	}
-	return holds(len(unknown) == 0, say("unknown [%s]", strings.Join(quoted, ", ")), "consecutive5xxErrors or consecutiveGatewayErrors")
+	if len(meant) == 0 {
+		meant = []string{"consecutive5xxErrors or consecutiveGatewayErrors"}
+	}
+	return holds(len(unknown) == 0, say("unknown [%s]", strings.Join(quoted, ", ")), strings.Join(meant, " and "))
 }
 
 // outlierFields are those of Istio's OutlierDetection.

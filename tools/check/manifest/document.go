@@ -137,7 +137,7 @@ func (s *Set) decode(o *Object, decode decoder) {
 	for _, path := range unknown {
 		s.Problems = append(s.Problems, Problem{
 			Ref: o.At(split(path)...), Object: o.String(), Field: path,
-			Text: fmt.Sprintf("%s has no field %s", o.Kind, path),
+			Text: fmt.Sprintf("%s has no field %s", o.Kind, path), Meant: meant(value, path),
 		})
 	}
 	s.Objects = append(s.Objects, o)

@@ -51,3 +51,21 @@ func TestADeepDocumentIsNotSearchedToItsEnd(t *testing.T) {
 		t.Errorf("Parse finds %v, want the containers", problems)
 	}
 }
+
+func TestAnUnknownFieldIsComparedWithThoseThatThereAre(t *testing.T) {
+	for text, want := range map[string]string{
+		"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a}, {name: b, redinessProbe: {}}]}}}\n":                "readinessProbe",
+		"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a, readinessProbe: {httpGett: {}}}]}}}\n":              "httpGet", // of an embedded type
+		"apiVersion: networking.istio.io/v1\nkind: DestinationRule\nspec: {trafficPolicy: {conectionPool: {}}}\n":                                   "connectionPool",
+		"apiVersion: networking.istio.io/v1\nkind: DestinationRule\nspec: {subsets: [{trafficPolicy: {outlierDetection: {minHelthPercent: 1}}}]}\n": "minHealthPercent",
+		"apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec: {http: [{timeouts: 3s}]}\n":                                                "timeout",
+		"meshConfig: {defaultConfg: {}}\n": "defaultConfig",
+		"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nspec: {rules: [{timeout: {request: 3s}}]}\n": "timeouts",
+		"apiVersion: apps/v1\nkind: Deployment\nspec: {somethingElseAltogether: 1}\n":                            "",
+	} {
+		problems := Parse("f", []byte(text)).Problems
+		if len(problems) != 1 || problems[0].Meant != want {
+			t.Errorf("Parse(%q) finds %+v, want a field near %q", text, problems, want)
+		}
+	}
+}

@@ -28,8 +28,8 @@ type Problem struct {
 	// Object is the kind and name it is in, Field the path of an unknown field.
 	Object, Field string
 
-	// Text says what is wrong.
-	Text string
+	// Text says what is wrong, Meant which field comes near the unknown one.
+	Text, Meant string
 }
 
 // An Object is one document that was understood.

@@ -63,6 +63,9 @@ type brief struct {
 // above, and where to read on.
 func (b *brief) closing(r *check.Report, all []check.Finding) {
 	b.plainly(summary(r))
+	if len(r.Broken) > 0 {
+		b.plainly("what does not read is not checked, so findings may be missing: exit code 2")
+	}
 	var depend []string
 	for _, f := range all {
 		if f.Depends && !slices.Contains(depend, f.Rule) {
@@ -224,7 +227,8 @@ func clip(s string, width int) string {
 func columns(s string) int { return utf8.RuneCountInString(s) }
 
 // bySeverity takes errors apart from what is less. Errors are in the order of their
-// places, those with most of them first: one edit then mends several.
+// places, those with most of them first: one edit then mends several. What is wrong
+// with the input comes before them all, since the others may follow from it.
 func bySeverity(all []check.Finding) (errors, others []check.Finding) {
 	count := map[manifest.Ref]int{}
 	for _, f := range all {
@@ -236,9 +240,17 @@ func bySeverity(all []check.Finding) (errors, others []check.Finding) {
 		}
 	}
 	slices.SortStableFunc(errors, func(x, y check.Finding) int {
-		return cmp.Or(cmp.Compare(count[y.Ref], count[x.Ref]), cmp.Compare(x.Ref.String(), y.Ref.String()))
+		return cmp.Or(cmp.Compare(aboutCalls(x), aboutCalls(y)), cmp.Compare(count[y.Ref], count[x.Ref]), cmp.Compare(x.Ref.String(), y.Ref.String()))
 	})
 	return errors, others
+}
+
+// aboutCalls is 0 of a finding about the input, and 1 of one about calls.
+func aboutCalls(f check.Finding) int {
+	if slices.ContainsFunc(check.InputRules(), func(r check.Rule) bool { return r.ID == f.Rule }) {
+		return 0
+	}
+	return 1
 }
 
 // byRule groups findings by rule, in the order of the first of each.

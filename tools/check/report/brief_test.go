@@ -28,6 +28,7 @@ error C01 a,b.yaml:7 pool below Little's floor: card-processor
 info O10 the detector can not trip → less
 
 1 error, 0 warnings, 1 note; 1 rule holds, 2 without the numbers they need; 1 ignored
+what does not read is not checked, so findings may be missing: exit code 2
 offtake check -v shows every finding in full, offtake explain C01 what the rule means
 `
 	if got := briefOf(t, sample(), false, 0); got != want {
@@ -58,6 +59,14 @@ func TestBriefPutsThePlaceWithMostErrorsFirst(t *testing.T) {
 	lines := strings.Split(briefOf(t, many(3), false, 0), "\n")
 	if !strings.HasPrefix(lines[0], "error T03 deploy/mesh.yaml:30 ") || !strings.HasPrefix(lines[2], "error T03 deploy/mesh.yaml:10 ") {
 		t.Errorf("Brief begins %q and %q, want the place that has two errors first, then the order of places", lines[0], lines[2])
+	}
+}
+
+func TestBriefBeginsWithWhatIsWrongWithTheInput(t *testing.T) {
+	r := many(3)
+	r.Findings = append(r.Findings, check.Finding{Rule: "P01", Title: "a field that does not exist", Severity: check.Error, Subject: "Deployment/a", Evidence: "x", Remedy: "y"})
+	if got := briefOf(t, r, false, 0); !strings.HasPrefix(got, "error P01 a field that does not exist: Deployment/a\n") {
+		t.Errorf("Brief = %s, want the field first: the others may follow from it", got)
 	}
 }
 
