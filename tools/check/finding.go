@@ -78,6 +78,9 @@ type Report struct {
 	// Broken are inputs that could not be read.
 	Broken []manifest.Problem
 
+	// Notes say why less was checked than the input seems to allow.
+	Notes []string
+
 	// Contract is the file of the contract.
 	Contract string
 }
@@ -92,7 +95,7 @@ func (r *Report) Worst() (Severity, bool) {
 
 // Check applies every rule to a world. Findings of the baseline are not reported.
 func (w *World) Check(known Baseline) *Report {
-	r := &Report{Contract: w.at("").File}
+	r := &Report{Contract: w.at("").File, Notes: w.notes()}
 	for _, rule := range Rules() {
 		cases := rule.cases(w)
 		if len(cases) == 0 {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -41,5 +42,30 @@ func TestEjectionIsJudgedAtBothEndsOfAnUpstreamsAutoscaler(t *testing.T) {
 		"apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: b}\nspec: {host: b, trafficPolicy: {outlierDetection: {maxEjectionPercent: 10}}}\n"
 	if found := only(worldOf(t, "http", mesh), "O05"); len(found) != 1 {
 		t.Errorf("O05 = %+v, want it: 10%% of the least 2 hosts is none", found)
+	}
+}
+
+func TestAReportSaysWhenNoPodsAreTheServices(t *testing.T) {
+	const workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: NAME}\nspec: {replicas: 4}\n---\n"
+	named := func(names ...string) string {
+		var b strings.Builder
+		for _, name := range names {
+			b.WriteString(strings.Replace(workload, "NAME", name, 1))
+		}
+		return b.String()
+	}
+	for _, c := range []struct{ name, mesh, want string }{
+		{"its own", named("a", "x"), ""},
+		{"none at all", "", ""},
+		{"another's", named("web", "orders"), "no Deployment or StatefulSet is called a, so its pods are not checked; read were web, orders"},
+		{"many others'", named("web", "orders", "x-1", "x-2", "x-3"), "no Deployment or StatefulSet is called a, so its pods are not checked; read were web, orders, x-1 and 2 more"},
+		{"one that is near", named("web", "aa"), "no Deployment or StatefulSet is called a, so its pods are not checked; read were aa"},
+		{"only other kinds", "kind: Secret\napiVersion: v1\n---\nkind: Role\napiVersion: v1\n", "nothing of what was read says anything about calls: 2 documents of other kinds"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.Join(worldOf(t, "http", c.mesh).Check(Baseline{}).Notes, "\n"); got != c.want {
+				t.Errorf("Notes = %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/capacity/contract"
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
@@ -57,6 +58,36 @@ func (w *World) workload() *manifest.Object {
 		}
 	}
 	return found
+}
+
+// notes says where manifests were read and say nothing about the service: rules
+// whose numbers are not known are silent, as they are where all is well.
+func (w *World) notes() []string {
+	if n := w.Manifest.Skipped; n > 0 && len(w.Manifest.Objects)+len(w.Manifest.Problems) == 0 {
+		return []string{say("nothing of what was read says anything about calls: %d documents of other kinds", n)}
+	}
+	if w.Service.Known {
+		return nil
+	}
+	var names []string
+	for _, o := range slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest)) {
+		if !slices.Contains(names, o.Name) {
+			names = append(names, o.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if near := contract.Nearest(w.Service.Name, names); near != "" {
+		names = []string{near}
+	}
+	const shown = 3
+	more := ""
+	if len(names) > shown {
+		more = say(" and %d more", len(names)-shown)
+		names = names[:shown]
+	}
+	return []string{say("no Deployment or StatefulSet is called %s, so its pods are not checked; read were %s%s", w.Service.Name, strings.Join(names, ", "), more)}
 }
 
 // inNamespace reports whether an object may be the service's own.

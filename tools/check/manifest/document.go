@@ -21,6 +21,11 @@ func (s *Set) addDocument(name string, doc []byte, line int) {
 	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(doc, &root); err != nil {
+		if i := bytes.Index(doc, []byte("{{")); i >= 0 {
+			at := line + 1 + bytes.Count(doc[:i], []byte("\n"))
+			s.Problems = append(s.Problems, Problem{Ref: Ref{name, at}, Text: "it is a template; what helm template makes of it would do"})
+			return
+		}
 		s.syntax(name, line, err)
 		return
 	}
@@ -87,7 +92,7 @@ func (s *Set) addNode(name string, n *yaml.Node, line int) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + n.Line}, Text: "it is neither a manifest nor a configuration that is known"})
+		s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + n.Line}, Text: "it is neither a manifest nor a configuration that is known", foreign: true})
 		return
 	}
 	if items := child(n, "items"); items != nil && strings.HasSuffix(scalar(n, "kind"), "List") {

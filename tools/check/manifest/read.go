@@ -22,6 +22,8 @@ const maxFile = 256 << 20
 // that end in yaml, yml, json or txt; links to files are followed, and those to
 // directories only where a path itself is one. An input that can not be opened, or
 // has nothing to read, is an error; one that does not parse is a Problem of the set.
+// What stands in a directory beside manifests and can be none is skipped: notes, and
+// lists of words.
 func Read(paths []string, stdin io.Reader) (*Set, error) {
 	var names []string
 	var errs []error
@@ -44,6 +46,9 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 		wg.Go(func() {
 			for i := range next {
 				parts[i], failed[i] = readFile(names[i], stdin)
+				if failed[i] == nil && !slices.Contains(paths, names[i]) {
+					parts[i].skipForeign(names[i])
+				}
 			}
 		})
 	}
@@ -123,6 +128,17 @@ func readFile(name string, stdin io.Reader) (*Set, error) {
 		return nil, errors.New("manifest: -: standard input is empty; what was to write it may have failed")
 	}
 	return Parse(name, data), nil
+}
+
+// skipForeign drops what a file that nobody named has beside manifests. It is
+// tempting to do so with all that does not parse, but then a manifest that is broken
+// is one that holds.
+func (s *Set) skipForeign(name string) {
+	before := len(s.Problems)
+	s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool {
+		return p.foreign || filepath.Ext(name) == ".txt" && len(s.Objects) == 0
+	})
+	s.Skipped += before - len(s.Problems)
 }
 
 // Parse reads one input of any known form. What does not read is a Problem.

@@ -76,3 +76,31 @@ func TestARepeatedKeyIsReportedAtItsLine(t *testing.T) {
 		t.Errorf("Parse = %+v, want %+v", got, want)
 	}
 }
+
+func TestWhatStandsBesideManifestsIsSkipped(t *testing.T) {
+	dir := tree(t)
+	for name, text := range map[string]string{"notes.txt": "do this: and: that\n", "words.yaml": "- a\n- b\n", "numbers.json": "[1, 2]", "word.yml": "hello\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Read([]string{filepath.Join(dir, name)}, nil); err != nil || len(s.Problems) == 0 {
+			t.Errorf("Read(%s) by its name = %+v, %v, want a problem", name, s, err)
+		}
+	}
+	if s, err := Read([]string{dir}, nil); err != nil || len(s.Objects) != 1 || len(s.Problems) != 1 || s.Skipped == 0 { // a field that rule misspells
+		t.Errorf("Read of the folder = %+v, %v, want the rule with its problem, and the others skipped", s, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken.yaml"), []byte("kind: Deployment\n a: b\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Read([]string{dir}, nil); err != nil || len(s.Problems) != 2 {
+		t.Errorf("Read of the folder = %+v, %v, want the manifest that is broken", s, err)
+	}
+}
+
+func TestATemplateIsNamedAsOne(t *testing.T) {
+	s := Parse("f", []byte("{{- if .Values.x }}\nkind: Service\n{{- end }}\n"))
+	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Text, "what helm template makes of it would do") {
+		t.Errorf("Parse = %+v, want that it is a template", s.Problems)
+	}
+}

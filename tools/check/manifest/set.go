@@ -30,6 +30,9 @@ type Problem struct {
 
 	// Text says what is wrong, Meant which field comes near the unknown one.
 	Text, Meant string
+
+	// foreign says that it is no mapping, and so no manifest that went wrong.
+	foreign bool
 }
 
 // An Object is one document that was understood.

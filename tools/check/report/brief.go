@@ -66,6 +66,9 @@ func (b *brief) closing(r *check.Report, all []check.Finding) {
 	if len(r.Broken) > 0 {
 		b.plainly("what does not read is not checked, so findings may be missing: exit code 2")
 	}
+	for _, note := range r.Notes {
+		b.plainly(plain.Text(note))
+	}
 	var depend []string
 	for _, f := range all {
 		if f.Depends && !slices.Contains(depend, f.Rule) {

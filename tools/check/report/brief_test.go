@@ -118,6 +118,19 @@ func TestBriefNamesTheRulesThatTheVersionDecides(t *testing.T) {
 	}
 }
 
+func TestANoteIsShown(t *testing.T) {
+	r := &check.Report{Notes: []string{"no pods\x1b"}}
+	var b bytes.Buffer
+	if err := Text(&b, r, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{b.String(), briefOf(t, r, false, 0)} {
+		if !strings.HasSuffix(text, "need\nno pods \n") && !strings.HasSuffix(text, "need\nno pods\n") {
+			t.Errorf("the report = %q, want the note at its end", text)
+		}
+	}
+}
+
 func TestBriefInColourOnlyAddsEscapes(t *testing.T) {
 	escape := regexp.MustCompile(`\x1b\[[0-9;]*m`)
 	for _, width := range []int{0, 40, 60} { // at some of which lines are wrapped

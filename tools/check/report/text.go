@@ -54,6 +54,9 @@ func Text(out io.Writer, r *check.Report, colour bool) error {
 	}
 	b.WriteString(summary(r))
 	b.WriteString("\n")
+	for _, note := range r.Notes {
+		b.WriteString(plain.Text(note) + "\n")
+	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
