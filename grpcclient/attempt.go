@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,8 @@ type attempt struct {
 	link     atomic.Pointer[link] // it was last given
 	reads    atomic.Uint64        // of the link, then
 	marks    atomic.Uint32
-	wait     atomic.Int64 // for the link, in nanoseconds; with markWaited
+	out      atomic.Int32 // on links
+	wait     atomic.Int64 // for the link, in nanoseconds
 	pushback atomic.Int64 // 1 + milliseconds; 0 is none, and below it "no"
 }
 
@@ -79,17 +81,21 @@ func (a *attempt) picked(l *link, over bool) {
 // waited is how long the attempt waited for its connection.
 func (a *attempt) waited() time.Duration { return time.Duration(a.wait.Load()) }
 
-// stage is how far the attempt came.
+// stage is how far the attempt came. Between its link and its stream are, in this
+// order, the credentials of the call and the server's limit; which of the two had it
+// wait is known from whether there was room.
 func (a *attempt) stage() Stage {
 	switch {
+	case a.has(markSent):
+		return StageServer
 	case !a.core.balancing.own && a.cold:
 		return StageConnect
 	case !a.core.balancing.own:
 		return StageSent
-	case a.has(markSent):
-		return StageServer
-	case a.has(markPicked):
+	case a.has(markOver), a.has(markPicked) && a.link.Load().full():
 		return StageQuota
+	case a.has(markPicked):
+		return StageCreds
 	case a.core.pool.named.Load():
 		return StageConnect
 	}
@@ -117,6 +123,9 @@ func (p *pool) ticket(l *link, a *attempt) *ticket {
 		t.done = t.end
 	}
 	t.link, t.attempt = l, a
+	if a != nil {
+		a.out.Add(1)
+	}
 	return t
 }
 
@@ -124,11 +133,21 @@ func (p *pool) ticket(l *link, a *attempt) *ticket {
 func (t *ticket) end(info balancer.DoneInfo) {
 	l, a := t.link, t.attempt
 	t.link, t.attempt = nil, nil
-	l.streams.Add(-1)
+	if a == nil || a.out.Add(-1) >= 0 {
+		l.streams.Add(-1)
+	}
 	if a != nil {
 		a.ended(info)
 	}
 	t.pool.tickets.Put(t)
+}
+
+// abandon takes an attempt that panicked off its link. A codec's panic comes out of
+// grpc-go, which then never says that the call is over.
+func (a *attempt) abandon() {
+	if n := a.out.Swap(math.MinInt32 / 2); n > 0 {
+		a.link.Load().streams.Add(-int64(n))
+	}
 }
 
 // ended is told what grpc-go knows.

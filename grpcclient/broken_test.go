@@ -83,6 +83,38 @@ func TestAServerThatKeepsNoConnectionIsNotDialedWithoutPause(t *testing.T) {
 	}
 }
 
+// torn is a codec with a mistake in it.
+type torn struct{}
+
+func (torn) Marshal(any) ([]byte, error) { panic("a mistake of the user's") }
+func (torn) Unmarshal([]byte, any) error { panic("a mistake of the user's") }
+func (torn) Name() string                { return "torn" }
+
+// TestAPanicInACodecGivesThePlaceOnItsLinkBack: grpc-go has a stream by then, and
+// never says that it is over.
+func TestAPanicInACodecGivesThePlaceOnItsLinkBack(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 1}, nil, &upstream{}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		for range 3 {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("call with a codec that panics returned, want the panic")
+					}
+				}()
+				ask(t.Context(), c, grpc.ForceCodec(torn{}))
+			}()
+			wantIdle(t, c)
+			if got := c.core.readyLinks()[0].streams.Load(); got != 0 {
+				t.Errorf("calls counted on a link after a panic = %d, want 0", got)
+			}
+		}
+		if err := ask(t.Context(), c); err != nil {
+			t.Errorf("the next call = %v, want nil", err)
+		}
+	})
+}
+
 // flapping cuts connections at random times.
 type flapping struct{ conns sync.Map }
 

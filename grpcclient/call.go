@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
@@ -31,7 +32,8 @@ type call struct {
 }
 
 // Invoke implements grpc.ClientConnInterface: one unary call, with its queueing and
-// its attempts.
+// its attempts. Options that hear of an end, as grpc.OnFinish and grpc.Trailer, hear
+// of each attempt's.
 func (c *Conn) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
 	return c.core.invoke(ctx, nil, method, args, reply, options)
 }
@@ -100,7 +102,13 @@ func (l *call) run(waited time.Duration) error {
 // something panics. It returns when the attempt ended.
 func (l *call) send(a *attempt, waited time.Duration) (time.Time, error) {
 	c := l.core
-	defer c.gate.Leave()
+	returned := false
+	defer func() {
+		if !returned {
+			a.abandon()
+		}
+		c.gate.Leave()
+	}()
 	a.entered = l.start.Add(waited)
 	if l.attempts > 1 {
 		a.entered = time.Now()
@@ -123,6 +131,7 @@ func (l *call) send(a *attempt, waited time.Duration) (time.Time, error) {
 	}
 	now := time.Now() // one for all that is recorded: reading a clock is most of what recording costs
 	a.record(now, err)
+	returned = true
 	return now, err
 }
 
@@ -156,12 +165,18 @@ func (l *call) bound(a *attempt) context.CancelFunc {
 const previousAttempts = "grpc-previous-rpc-attempts"
 
 // sendElsewhere sends an attempt on a channel whose policy is not ours, where no
-// picker of ours sees what the server says about retries.
+// picker of ours sees how far it comes, and what the server says about retries.
 func (l *call) sendElsewhere(a *attempt, ch *channel) error {
 	ch.calls.Add(1)
 	defer ch.calls.Add(-1)
-	var trailer metadata.MD
-	err := ch.Invoke(a, l.method, l.args, l.reply, append(l.options[:len(l.options):len(l.options)], grpc.Trailer(&trailer))...)
+	var (
+		trailer metadata.MD
+		server  peer.Peer // known once there is a stream
+	)
+	err := ch.Invoke(a, l.method, l.args, l.reply, append(l.options[:len(l.options):len(l.options)], grpc.Trailer(&trailer), grpc.Peer(&server))...)
+	if server.Addr != nil {
+		a.mark(markSent)
+	}
 	if words := trailer.Get(pushbackKey); len(words) > 0 {
 		a.pushback.Store(parsePushback(words))
 	}
@@ -189,11 +204,11 @@ func (a *attempt) record(now time.Time, err error) {
 	if a.has(markPicked) && !a.has(markOver) && !c.options.Diagnostics {
 		c.rpc.StreamWait(0)
 	}
-	if a.has(markSent) {
+	if l := a.link.Load(); l != nil && a.has(markSent) {
 		c.telemetry.Headers(hold - a.waited())
-	}
-	if o == telemetry.Timeout && a.has(markSent) {
-		a.link.Load().silent(a.reads.Load())
+		if o == telemetry.Timeout {
+			l.silent(a.reads.Load())
+		}
 	}
 }
 

@@ -82,6 +82,16 @@ func stuck(ctx context.Context, _ string) (net.Conn, error) {
 	return nil, ctx.Err()
 }
 
+// stuckCredentials wait for a token service that does not answer.
+type stuckCredentials struct{}
+
+func (stuckCredentials) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (stuckCredentials) RequireTransportSecurity() bool { return false }
+
 func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 	nowhere := manual.NewBuilderWithScheme("nowhere") // never has an address
 	plan := capacity.Plan{InFlight: 4, Streams: 4, Deadline: 100 * time.Millisecond, Attempt: 100 * time.Millisecond, Attempts: capacity.NoRetry}
@@ -104,6 +114,11 @@ func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 			if _, err := c.NewStream(t.Context(), watchDesc, methodWatch); err != nil {
 				t.Fatal(err)
 			}
+			return c
+		}},
+		{StageCreds, InCreds, telemetry.Timeout, func(t *testing.T) *Conn {
+			c := piped(t, plan, &Options{DialOptions: []grpc.DialOption{grpc.WithPerRPCCredentials(stuckCredentials{})}}, &upstream{})
+			warm(t, c)
 			return c
 		}},
 		{StageServer, InServer, telemetry.Timeout, func(t *testing.T) *Conn {
@@ -253,4 +268,31 @@ func TestPlacesComeBackHoweverACallEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCloseIsWhatEndsACallAndNotTheUpstream: to grpc-go such a call is canceled, or
+// its transport has failed.
+func TestCloseIsWhatEndsACallAndNotTheUpstream(t *testing.T) {
+	o := &Options{Methods: idempotent(codes.Unavailable)}
+	bubble(t, capacity.Plan{InFlight: 40}, o, &upstream{call: slow(time.Minute), stream: silent}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		watchStream(t.Context(), t, c) // that nobody reads
+		read := watchStream(t.Context(), t, c)
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() { wantCode(t, ask(context.Background(), c), codes.Canceled, InServer) })
+		}
+		group.Go(func() {
+			_, err := drain(read)
+			wantCode(t, err, codes.Canceled, InServer)
+			if errors.Is(err, offtake.ErrClosed) {
+				t.Errorf("errors.Is(%v, offtake.ErrClosed) = true, want false: it was sent", err)
+			}
+		})
+		synctest.Wait()
+		c.Close()
+		group.Wait()
+		synctest.Wait()
+		wantIdle(t, c)
+	})
 }

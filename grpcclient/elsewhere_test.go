@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"context"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,32 @@ func TestAPolicyOfTheUsersObeysPushback(t *testing.T) {
 			if s.calls != calls {
 				t.Errorf("attempts with the pushback %q = %d, want %d", word, s.calls, calls)
 			}
+		})
+	}
+}
+
+// TestWhatWasSentWithAPolicyOfTheUsersIsNotCalledUnsent has calls that begin without
+// a connection, get one, and then wait for the server in vain.
+func TestWhatWasSentWithAPolicyOfTheUsersIsNotCalledUnsent(t *testing.T) {
+	plan := capacity.Plan{InFlight: 1, Deadline: time.Second, Attempts: capacity.NoRetry}
+	for _, tt := range []struct {
+		name   string
+		dial   func(context.Context, string) (net.Conn, error)
+		call   func(t *testing.T, c *Conn) error
+		reason Reason
+	}{
+		{"unary", nil, func(t *testing.T, c *Conn) error { return ask(t.Context(), c) }, InServer},
+		{"stream", nil, func(t *testing.T, c *Conn) error {
+			_, err := drain(watchStream(t.Context(), t, c))
+			return err
+		}, InServer},
+		{"never connected", stuck, func(t *testing.T, c *Conn) error { return ask(t.Context(), c) }, InConnect},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := &Options{ServiceConfig: roundRobin, Dial: tt.dial}
+			bubble(t, plan, o, &upstream{call: slow(time.Minute), stream: silent}, func(t *testing.T, c *Conn) {
+				wantCode(t, tt.call(t, c), codes.DeadlineExceeded, tt.reason)
+			})
 		})
 	}
 }

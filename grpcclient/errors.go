@@ -29,6 +29,7 @@ const (
 	StageQueue   Stage = "queue"           // for a place; nothing was sent
 	StageResolve Stage = "name resolution" // for the first addresses; nothing was sent
 	StageConnect Stage = "connection"      // for a connection that is ready; nothing was sent
+	StageCreds   Stage = "credentials"     // for those of the call; nothing was sent
 	StageQuota   Stage = "stream quota"    // for a stream on it; nothing was sent
 	StageServer  Stage = "server"          // sent: for the answer
 	StageSent    Stage = "sent"            // beyond the connection, with a load-balancing policy that is not ours
@@ -70,8 +71,8 @@ func (e *TimeoutError) GRPCStatus() *status.Status {
 	return withReason(codes.DeadlineExceeded, e.Error(), e.Stage.reason())
 }
 
-// ContextError says that the caller's context ended a call. Its code is CANCELED
-// or DEADLINE_EXCEEDED, and it wraps the context's cause.
+// ContextError says that the caller's context ended a call, or Conn.Close did. Its
+// code is CANCELED or DEADLINE_EXCEEDED, and it wraps the context's cause.
 type ContextError struct {
 	Upstream string
 	Stage    Stage

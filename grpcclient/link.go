@@ -168,6 +168,9 @@ func (l *link) silent(reads uint64) {
 	}
 }
 
+// full says that one more call would have to wait for a stream.
+func (l *link) full() bool { return l.streams.Load() >= l.room() }
+
 // take counts one more call, if the link has fewer than most.
 func (l *link) take(most int64) bool {
 	for {

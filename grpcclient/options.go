@@ -31,7 +31,8 @@ type Options struct {
 	Credentials credentials.TransportCredentials
 
 	// DialOptions pass through to grpc-go: interceptors, per-call credentials, size
-	// limits. Interceptors see each attempt, inside its place and its bounds. What
+	// limits. Interceptors see each attempt, inside its place and its bounds; what
+	// they repeat themselves is one attempt here, and not paid from the budget. What
 	// makes this client what it is can't be changed by them: retries, service
 	// configs from DNS, the idle timeout and the load-balancing policy of grpc-go
 	// stay off, and Options.Dial and Options.Resolvers go before theirs.

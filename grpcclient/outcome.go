@@ -52,6 +52,15 @@ func (c *core) contextError(ctx context.Context, at Stage) error {
 	return e
 }
 
+// closedError is the end of a call by Close. To grpc-go it is CANCELED, or a
+// transport that failed, whichever is sooner.
+func (c *core) closedError(at Stage) error {
+	return &ContextError{Upstream: c.name, Stage: at, Err: errClosed, code: codes.Canceled}
+}
+
+// errClosed is not offtake.ErrClosed, which says that nothing was sent.
+var errClosed = errors.New("the client was closed")
+
 // timeoutError is the end of a call by a bound of this client.
 func (c *core) timeoutError(b *bound, at Stage) error {
 	e := &TimeoutError{Upstream: c.name, Phase: b.phase, Limit: b.limit, Stage: at}
@@ -62,20 +71,26 @@ func (c *core) timeoutError(b *bound, at Stage) error {
 }
 
 // explain turns the error of grpc-go into what the caller is to see. What the
-// server said stays as it is.
+// server said stays as it is. Credentials of a call that were not had in time are
+// UNAUTHENTICATED to grpc-go.
 func (a *attempt) explain(caller context.Context, err error) error {
 	c := a.core
 	switch code := status.Code(err); {
-	case code == codes.Canceled || code == codes.DeadlineExceeded:
+	case code == codes.Canceled || code == codes.DeadlineExceeded || code == codes.Unauthenticated && a.unsent():
 		if _, ended := over(caller); ended {
 			return c.contextError(caller, a.stage())
 		}
 		if b, ok := errors.AsType[*bound](context.Cause(a)); ok {
 			return c.timeoutError(b, a.stage())
 		}
-		if _, ended := over(a); ended { // the server was faster than our timer
+		if how, ended := over(a); ended && how == codes.DeadlineExceeded { // the server was faster than our timer
 			return c.timeoutError(a.due, a.stage())
 		}
+		if code == codes.Canceled && c.pool.over() {
+			return c.closedError(a.stage())
+		}
+	case code == codes.Unavailable && c.pool.over():
+		return c.closedError(a.stage())
 	case code == codes.Unavailable && c.balancing.own && !a.has(markPicked) && c.pool.ready.Load() == 0:
 		return &ConnectError{Upstream: c.name, Err: c.pool.cause()}
 	}

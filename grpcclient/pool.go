@@ -66,6 +66,13 @@ func (p *pool) close() {
 	clear(p.timers)
 }
 
+// over says whether the pool is closed.
+func (p *pool) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
 // fail notes the last error of a dial, or its success.
 func (p *pool) fail(err error) {
 	p.mu.Lock()

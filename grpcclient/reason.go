@@ -26,6 +26,7 @@ const (
 	InQueue      Reason = "IN_CLIENT_QUEUE"      // out of time, or canceled, there
 	InResolve    Reason = "IN_NAME_RESOLUTION"
 	InConnect    Reason = "IN_CONNECT"
+	InCreds      Reason = "IN_CREDENTIALS"
 	InQuota      Reason = "IN_STREAM_QUOTA"
 	InServer     Reason = "IN_SERVER"
 
@@ -86,6 +87,8 @@ func (s Stage) reason() Reason {
 		return InResolve
 	case StageConnect:
 		return InConnect
+	case StageCreds:
+		return InCreds
 	case StageQuota:
 		return InQuota
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -16,7 +16,12 @@ import (
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
-// stream is one stream of a user, from the wait for its place to its end.
+// stream is one stream of a user, from the wait for its place to its end: until its
+// caller has seen it end, or its context has ended.
+//
+// It is tempting to end it when grpc-go says that it is over. But between the two
+// are the user's interceptors: one may open another in its place, or answer from a
+// cache and open none, or keep the call options to itself.
 type stream struct {
 	grpc.ClientStream
 	attempt  *attempt
@@ -24,12 +29,13 @@ type stream struct {
 	cancel   context.CancelCauseFunc
 	span     trace.Span
 	kind     telemetry.Method
+	single   bool // one message comes back, and is the end
 	method   string
 	name     string
 	start    time.Time
 	waited   time.Duration
 	idle     bound
-	done     atomic.Bool
+	ended    sync.Once
 	channel  *channel
 	expire   context.CancelFunc // of the lifetime
 	receives watchdog
@@ -43,7 +49,7 @@ func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method stri
 }
 
 func (c *core) newStream(ctx context.Context, pinned *link, desc *grpc.StreamDesc, method string, options []grpc.CallOption) (grpc.ClientStream, error) {
-	s := &stream{kind: kindOf(desc), method: method, name: ownName(method, options), start: time.Now()}
+	s := &stream{kind: kindOf(desc), single: !desc.ServerStreams, method: method, name: ownName(method, options), start: time.Now()}
 	s.caller, s.span = c.tracer.Start(ctx, spanName(method))
 	own, plan := c.methods.of(method), c.sizes.Load().plan
 	opening := &bound{PhaseAttempt, orElse(own.Attempt, plan.Attempt)}
@@ -116,20 +122,33 @@ func (s *stream) open(desc *grpc.StreamDesc, opening *bound, lifetime time.Durat
 			s.end(err)
 		}
 	}()
-	options = append(options[:len(options):len(options)], grpc.OnFinish(s.end))
+	options = append(options[:len(options):len(options)], grpc.OnFinish(s.closed))
 	timer := time.AfterFunc(opening.limit, func() { s.cancel(opening) })
 	raw, err := s.channel.NewStream(a, desc, s.method, options...)
 	if !timer.Stop() && err == nil {
 		err = opening // and the stream ends with its context
 	}
 	if err != nil {
-		return nil, s.explain(err)
+		err = s.explain(err)
+		return nil, err
 	}
 	a.mark(markSent)
 	k.telemetry.ConnectWait(a.waited())
 	opened = true
 	s.ClientStream = raw
+	context.AfterFunc(a, s.expired)
 	return s, nil
+}
+
+// expired ends a stream whose context has ended, whoever ended it.
+func (s *stream) expired() { s.end(s.explain(status.FromContextError(s.attempt.Err()).Err())) }
+
+// closed is told by grpc-go that a stream is over. It is the end if all are, with
+// the client.
+func (s *stream) closed(err error) {
+	if s.attempt.core.pool.over() {
+		s.end(s.explain(err))
+	}
 }
 
 // explain is what the caller sees of an error.
@@ -143,16 +162,14 @@ func (s *stream) explain(err error) error {
 	return s.attempt.explain(s.caller, err)
 }
 
-// end gives the place back, once: grpc-go calls it when the stream is over,
-// whatever ended it.
-func (s *stream) end(err error) {
-	if s.done.Swap(true) {
-		return
-	}
+// end gives the place back, once, whatever ended the stream. Whoever comes second
+// finds it back.
+func (s *stream) end(err error) { s.ended.Do(func() { s.leave(err) }) }
+
+func (s *stream) leave(err error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	err = s.explain(err)
 	k := s.attempt.core
 	k.gate.Leave()
 	k.streams.Leave()
@@ -186,17 +203,23 @@ func (s *stream) settle(err error) {
 // RecvMsg implements grpc.ClientStream.
 func (s *stream) RecvMsg(m any) error {
 	s.receives.start(s)
-	err := s.ClientStream.RecvMsg(m)
+	err := s.explain(s.ClientStream.RecvMsg(m))
 	s.receives.stop()
-	return s.explain(err)
+	if err != nil || s.single {
+		s.end(err)
+	}
+	return err
 }
 
 // SendMsg implements grpc.ClientStream.
 func (s *stream) SendMsg(m any) error {
 	s.sends.start(s)
-	err := s.ClientStream.SendMsg(m)
+	err := s.explain(s.ClientStream.SendMsg(m))
 	s.sends.stop()
-	return s.explain(err)
+	if err != nil && !errors.Is(err, io.EOF) { // which RecvMsg will say the reason of
+		s.end(err)
+	}
+	return err
 }
 
 // Header implements grpc.ClientStream.
@@ -205,7 +228,10 @@ func (s *stream) Header() (metadata.MD, error) {
 	w.start(s)
 	md, err := s.ClientStream.Header()
 	w.stop()
-	return md, s.explain(err)
+	if err = s.explain(err); err != nil {
+		s.end(err)
+	}
+	return md, err
 }
 
 // watchdog ends a stream while its caller waits for it and nothing happens. The
