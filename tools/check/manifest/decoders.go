@@ -2,6 +2,11 @@ package manifest
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 
 	eg "github.com/envoyproxy/gateway/api/v1alpha1"
@@ -36,13 +41,13 @@ func decoderOf(kind string) (group string, d decoder) {
 	case "ConfigMap":
 		return "v1", decodeConfigMap
 	case "HTTPRoute":
-		return gateway, kubernetes[gwv1.HTTPRoute]
+		return gateway, gatewayAPI[gwv1.HTTPRoute]
 	case "GRPCRoute":
 		return gateway, kubernetes[gwv1.GRPCRoute]
 	case "XBackendTrafficPolicy":
-		return "gateway.networking.x-k8s.io/", kubernetes[gwx.XBackendTrafficPolicy]
+		return "gateway.networking.x-k8s.io/", gatewayAPI[gwx.XBackendTrafficPolicy]
 	case "BackendTrafficPolicy":
-		return "gateway.envoyproxy.io/", kubernetes[eg.BackendTrafficPolicy]
+		return "gateway.envoyproxy.io/", gatewayAPI[eg.BackendTrafficPolicy]
 	case "PrometheusRule":
 		return "monitoring.coreos.com/", decodeAlerts
 	case "DestinationRule":
@@ -102,6 +107,44 @@ func kubernetes[T any](tree map[string]any) (any, []string, error) {
 	return v, unknown, nil
 }
 
+// gatewayAPI decodes what has durations of the Gateway API. Its types hold any text;
+// that it is a duration is for the API server to see.
+func gatewayAPI[T any](tree map[string]any) (any, []string, error) {
+	v, unknown, err := kubernetes[T](tree)
+	if err == nil {
+		err = durationsOf(reflect.ValueOf(v))
+	}
+	return v, unknown, err
+}
+
+// durationsOf returns that a duration somewhere in a value is none.
+//
+// Source: GEP-2257.
+func durationsOf(v reflect.Value) error {
+	var errs []error
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return durationsOf(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			errs = append(errs, durationsOf(v.Index(i)))
+		}
+	case reflect.Struct:
+		for f, field := range v.Fields() {
+			if f.IsExported() {
+				errs = append(errs, durationsOf(field))
+			}
+		}
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[gwv1.Duration]() && !regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`).MatchString(v.String()) {
+			return said(fmt.Sprintf("%q is not a duration; 5s would do, or 500ms", v.String()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Alerts are the expressions of a PrometheusRule.
 type Alerts struct {
 	Names, Exprs []string
@@ -148,5 +191,15 @@ type MethodConfig struct {
 
 func decodeServiceConfig(tree map[string]any) (any, []string, error) {
 	v := &ServiceConfig{}
-	return v, nil, remarshal(tree, v)
+	if err := remarshal(tree, v); err != nil {
+		return nil, nil, err
+	}
+	for _, m := range v.MethodConfig {
+		if seconds, ok := strings.CutSuffix(m.Timeout, "s"); m.Timeout != "" {
+			if _, err := strconv.ParseFloat(seconds, 64); err != nil || !ok {
+				return nil, nil, said(fmt.Sprintf("%q is not a duration in seconds; 1.5s would do", m.Timeout))
+			}
+		}
+	}
+	return v, nil, nil
 }

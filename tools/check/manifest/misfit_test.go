@@ -26,9 +26,11 @@ func TestAValueThatDoesNotFitIsNamedWithItsLine(t *testing.T) {
 		{"text", service + "  hosts: [1]\n", `5: VirtualService/b: spec.hosts[0]: 1 does not fit; text would do`},
 		{"a field of Kubernetes", pods + "  template: {spec: {containers: [{name: a}, {name: b, readinessProbe: {periodSeconds: 5s}}]}}\n", `5: Deployment/a: spec.template.spec.containers[1].readinessProbe.periodSeconds: "5s" does not fit; a number such as 1 would do`},
 		{"a field of an embedded type", route + "  rules:\n  - backendRefs: [{name: b, port: http}]\n", `6: HTTPRoute/r: spec.rules[0].backendRefs[0].port: "http" does not fit; a number such as 1 would do`},
+		{"a duration of a route", route + "  rules:\n  - timeouts:\n      request: 3 s\n      backendRequest: 1.5s\n", "7: HTTPRoute/r: spec.rules[0].timeouts.request: \"3 s\" is not a duration; 5s would do, or 500ms\n8: HTTPRoute/r: spec.rules[0].timeouts.backendRequest: \"1.5s\" is not a duration; 5s would do, or 500ms"},
 		{"a field of Envoy", "name: b\nconnect_timeout: 5\n", `2: EnvoyCluster/b: connect_timeout: 5 does not fit; a duration such as 5s would do`},
 		{"a cluster of a dump", `{"configs":[{},{"static_clusters":[{"cluster":{"name":1}}]}]}`, `1: EnvoyConfigDump: configs[1].static_clusters[0].cluster.name: 1 does not fit; text would do`},
 		{"a service config", "methodConfig:\n- retryPolicy: {maxAttempts: '3'}\n", `2: GRPCServiceConfig: methodConfig[0].retryPolicy.maxAttempts: "3" does not fit; a number such as 1 would do`},
+		{"a timeout of a service config", "methodConfig:\n- name: [{}]\n- timeout: 5m\n", `3: GRPCServiceConfig: methodConfig[1].timeout: "5m" is not a duration in seconds; 1.5s would do`},
 		{"a text that is a configuration", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio}\ndata:\n  mesh: 'connectTimeout: 5'\n", `1: ConfigMap/istio: data.mesh: connectTimeout: 5 does not fit; a duration such as 5s would do`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
