@@ -130,7 +130,7 @@ func newDocument(now time.Time, subjects []*subject) *document {
 		worst := subjects[0]
 		d.Headline = fmt.Sprintf("%s is %s – %s", worst.Name, worst.Findings[0].Word, worst.Findings[0].Text)
 		if troubled > 1 {
-			d.Headline += fmt.Sprintf(" (and %d more)", troubled-1)
+			d.Headline += fmt.Sprintf(" (and %d more in trouble)", troubled-1)
 		}
 	}
 	return d

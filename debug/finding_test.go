@@ -69,12 +69,19 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 			},
 			findings{
 				{bad, "mis-sized", "queueing: needs 48 places, has 24", "nobody waits just now"},
-				{bad, "busy", "250 of 1250 calls refused here in the last minute", "240 queue full, 10 wait"},
+				{bad, "busy", "250 of 1250 calls refused here in the last minute", "240 queue full, 10 waited in vain"},
 			},
 		},
 		"broken": {
-			func(_ *Upstream, w *window) { w.outcomes["reset"], w.outcomes["5xx"] = 300, 30 },
-			findings{{bad, "broken", "330 of 1330 calls failed in the last minute", "300 reset, 30 5xx"}},
+			func(u *Upstream, w *window) {
+				w.outcomes["reset"], w.outcomes["5xx"] = 300, 30
+				u.Failures = []Failure{{Outcome: "timeout", Text: "too slow"}, {Outcome: "tls", Text: "of an hour ago"}, {Outcome: "5xx", Text: "status 503"}}
+			},
+			findings{{bad, "broken", "330 of 1330 calls failed in the last minute", "300 reset, 30 5xx; the last: status 503"}},
+		},
+		"bursts that are refused": {
+			func(_ *Upstream, w *window) { w.outcomes["busy"], w.refused = 100, map[string]uint64{"late": 100} },
+			findings{{bad, "busy", "100 of 1100 calls refused here in the last minute", "100 too late to begin; they came in bursts: on average it needs 6 of 24 places"}},
 		},
 		"a few failures": {
 			func(_ *Upstream, w *window) { w.outcomes["tls"] = 20 },
@@ -144,7 +151,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 		},
 		"observe mode": {
 			func(u *Upstream, w *window) { u.Observing, w.observed = true, map[string]uint64{"wait": 12} },
-			findings{{note, "observe mode", "would have refused 12 of 1000 calls in the last minute", "12 wait"}},
+			findings{{note, "observe mode", "would have refused 12 of 1000 calls in the last minute", "12 waited in vain"}},
 		},
 		"draining": {
 			func(u *Upstream, w *window) {
@@ -228,19 +235,19 @@ func TestTheFirstLineNamesTheCause(t *testing.T) {
 	}{
 		"who is hurt most": {
 			[]*subject{fake("upstream", "audit", bad, "broken", 1), calm, fake("upstream", "ledger", bad, "slow", 9)},
-			"ledger is slow – so it is (and 1 more)",
+			"ledger is slow – so it is (and 1 more in trouble)",
 		},
 		"not the door that is full for it": {
 			[]*subject{fake("door", "checkout", bad, "busy", 9), calm, fake("upstream", "ledger", warn, "slow", 0)},
-			"ledger is slow – so it is (and 1 more)",
+			"ledger is slow – so it is (and 1 more in trouble)",
 		},
 		"the door if no upstream is in trouble": {
 			[]*subject{fake("door", "checkout", bad, "busy", 1), calm, fake("upstream", "ledger", warn, "leaking", 0)},
-			"checkout is busy – so it is (and 1 more)",
+			"checkout is busy – so it is (and 1 more in trouble)",
 		},
 		"the gate before all": {
 			[]*subject{fake("gate", "readiness", bad, "not ready", 0), fake("upstream", "ledger", bad, "broken", 9)},
-			"readiness is not ready – so it is (and 1 more)",
+			"readiness is not ready – so it is (and 1 more in trouble)",
 		},
 	} {
 		if got := newDocument(time.Time{}, c.subjects).Headline; got != c.want {

@@ -1,7 +1,10 @@
 package debug
 
 import (
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/offtake-go/offtake/internal/redact"
 )
@@ -9,11 +12,11 @@ import (
 // judgeUpstream says what is wrong with the calls to an upstream.
 func judgeUpstream(u Upstream, w window) findings {
 	var f findings
-	f.failures(w)
+	f.failures(w, u.Failures)
 	f.places(u.Flow, w, "mis-sized")
 	f.upstreamBusy(w)
 	f.slowness(u, w)
-	f.refusals(w)
+	f.refusals(u.Flow, w)
 	f.retries(u, w)
 	f.churn(u, w)
 	if u.Degraded != "" {
@@ -35,11 +38,11 @@ func judgeDoor(d Door, w window) findings {
 	} else {
 		f.places(d.Flow, w, "busy")
 	}
-	f.failures(w)
+	f.failures(w, nil)
 	if n, all := w.timeouts(), w.calls(); share(n, all) >= fewFailures {
 		f.say(levelOf(n, all), "slow", "%d of %s ran out of time in the %s", n, count(all, "request"), w.span())
 	}
-	f.refusals(w)
+	f.refusals(d.Flow, w)
 	f.modes(d.Flow, w)
 	f.rest(d.Flow, w)
 	return f.sorted()
@@ -83,10 +86,19 @@ func judgeGate(g Gate) findings {
 	return f.sorted()
 }
 
-func (f *findings) failures(w window) {
+// failures has the text of the latest one beside the counts: it is what tells whom
+// to call.
+func (f *findings) failures(w window, last []Failure) {
 	n, all := w.failed(), w.calls()
 	if n > 0 && share(n, all) >= fewFailures {
-		f.explain(list(only(w.outcomes, failures)), levelOf(n, all), "broken", "%d of %s failed in the %s", n, count(all, "call"), w.span())
+		detail := list(only(w.outcomes, failures))
+		for _, e := range last {
+			if w.outcomes[e.Outcome] > 0 && slices.Contains(failures, e.Outcome) {
+				detail += "; the last: " + redact.Text(e.Text)
+				break
+			}
+		}
+		f.explain(detail, levelOf(n, all), "broken", "%d of %s failed in the %s", n, count(all, "call"), w.span())
 	}
 }
 
@@ -104,7 +116,9 @@ func (f *findings) slowness(u Upstream, w window) {
 	}
 }
 
-func (f *findings) refusals(w window) {
+// refusals says so where the places would do on average: what came too thick is no
+// reason for more.
+func (f *findings) refusals(flow Flow, w window) {
 	n, all := w.turnedAway(), w.came()
 	if n == 0 {
 		return
@@ -115,7 +129,11 @@ func (f *findings) refusals(w window) {
 	}
 	reasons := maps.Clone(w.refused)
 	delete(reasons, "closed")
-	f.explain(list(reasons), l, "busy", "%d of %s refused here in the %s", n, count(all, "call"), w.span())
+	parts := slices.DeleteFunc([]string{list(reasons)}, func(s string) bool { return s == "" })
+	if flow.Required > 0 && flow.Required <= nearLimit*float64(flow.Places) {
+		parts = append(parts, fmt.Sprintf("they came in bursts: on average it needs %s of %d places", places(flow.Required), flow.Places))
+	}
+	f.explain(strings.Join(parts, "; "), l, "busy", "%d of %s refused here in the %s", n, count(all, "call"), w.span())
 }
 
 // retries compares attempts with first attempts, and not with calls: of those many

@@ -83,10 +83,10 @@ func waiting(n int) string {
 	return fmt.Sprintf("%d wait", n)
 }
 
-// places rounds a need for places up, but for small ones, where "1" would hide
+// places rounds a need for places up, but for less than one, where "1" would hide
 // that it is next to nothing.
 func places(required float64) string {
-	if required < 10 {
+	if required < 1 {
 		return number(required)
 	}
 	return fmt.Sprintf("%d", int64(math.Ceil(required)))

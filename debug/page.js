@@ -65,7 +65,7 @@ class Row {
       if (Array.isArray(tail)) this.history[name] = [...(this.history[name] ?? []), ...tail].slice(-SLOTS);
     }
     const first = subject.findings[0];
-    this.badge.outcomeName = "badge " + subject.level;
+    this.badge.className = "badge " + subject.level;
     setText(this.badge, first.word);
     setText(this.text, first.text + (subject.findings.length > 1 ? ` (+${subject.findings.length - 1})` : ""));
     setText(this.why, first.detail ?? "");
@@ -152,7 +152,7 @@ function table(s) {
 
 function errors(list) {
   const ul = el("ul", { class: "errors" });
-  for (const e of list) ul.append(el("li", {}, el("b", {}, e.class), ` ${e.ago}: ${e.text}`));
+  for (const e of list) ul.append(el("li", {}, el("b", {}, e.outcome), ` ${e.ago}: ${e.text}`));
   return ul;
 }
 

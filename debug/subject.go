@@ -99,7 +99,7 @@ func upstreamFacts(u Upstream, w window) []fact {
 		{"wait for a connection", "", spread(w.connect)},
 		{"wait for headers", brief(p.Attempt), spread(w.headers)},
 		{"connections", connectionPlan(p), connections},
-		{"dials by outcome", "", tally(w.dials, w)},
+		{"dials by outcome", "", tally(w.made(), w)},
 		{"bodies left open", "", tally(map[string]uint64{"leaked": w.leaked}, w)},
 	}
 }

@@ -97,6 +97,16 @@ func (w window) hurt() float64 {
 	return share(w.failed()+w.timeouts()+w.turnedAway()+sum(only(w.outcomes, saidBusy)), w.came())
 }
 
+// made are the dials, those that went well not by the label of a response.
+func (w window) made() map[string]uint64 {
+	dials := maps.Clone(w.dials)
+	if n := dials["2xx"]; n > 0 {
+		delete(dials, "2xx")
+		dials["connected"] = n
+	}
+	return dials
+}
+
 // came is all that wanted a place.
 func (w window) came() uint64 {
 	return max(w.calls(), w.turnedAway())
@@ -136,8 +146,19 @@ func list(counts map[string]uint64) string {
 	parts := make([]string, 0, len(names))
 	for _, name := range names {
 		if counts[name] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[name], strings.ReplaceAll(name, "_", " ")))
+			parts = append(parts, fmt.Sprintf("%d %s", counts[name], plain(name)))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// plain is a label in words: "53 wait" would read as if they still did.
+func plain(label string) string {
+	switch label {
+	case "wait":
+		return "waited in vain"
+	case "late":
+		return "too late to begin"
+	}
+	return strings.ReplaceAll(label, "_", " ")
 }

@@ -2,51 +2,160 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/offtake-go/offtake/admission"
+	"github.com/offtake-go/offtake/factory"
 )
 
-// TestTheFirstLineSaysWhichUpstreamAndWhatItIs has the causes of the incidents
-// happen to a service, and reads what curl would show: busy, slow, broken, or
-// mis-sized?
-func TestTheFirstLineSaysWhichUpstreamAndWhatItIs(t *testing.T) {
-	for name, c := range map[string]struct {
-		rate    float64 // 20/s of 50 ms is planned
-		latency time.Duration
-		status  int
-		want    []string // in the first line
-	}{
-		"all is well":           {15, 50 * time.Millisecond, 200, []string{"All is well: "}},
-		"mis-sized for traffic": {120, 50 * time.Millisecond, 200, []string{"card-processor is mis-sized – queueing: needs", "(more traffic than planned)"}},
-		"slow":                  {20, 300 * time.Millisecond, 200, []string{"card-processor is slow – queueing: needs", "slower than planned"}},
-		"slower than deadlines": {4, 3 * time.Second, 200, []string{"card-processor is slow – ", "ran out of time"}},
-		"broken":                {15, 50 * time.Millisecond, 500, []string{"card-processor is broken – ", "calls failed"}},
-	} {
-		t.Run(name, func(t *testing.T) {
+// trouble is what happens to one upstream of several, and what the first line of the
+// page must say of it: who it is, and which of the four kinds. Planned for each are
+// 20 calls/s of 50 ms.
+type trouble struct {
+	name string
+	rate float64                                       // of its calls
+	act  func(t *testing.T, u *upstream, front string) // front is where the service calls it for whoever asks
+	want string                                        // how the first line begins
+	also string                                        // what else is in it
+}
+
+var troubles = []trouble{
+	{"all is well", 15, nil, "All is well: ", ""},
+	{"busy", 15, func(_ *testing.T, u *upstream, _ string) { u.status.Store(http.StatusTooManyRequests) }, "fraud-check is busy – ", "the upstream said so to "},
+	{"slow", 20, func(_ *testing.T, u *upstream, _ string) { u.latency.Store(int64(300 * time.Millisecond)) }, "fraud-check is slow – ", "(slower than planned)"},
+	{"slower than its deadline", 4, func(_ *testing.T, u *upstream, _ string) { u.latency.Store(int64(3 * time.Second)) }, "fraud-check is slow – ", "ran out of time"},
+	{"broken", 15, func(_ *testing.T, u *upstream, _ string) { u.status.Store(http.StatusInternalServerError) }, "fraud-check is broken – ", "calls failed"},
+	{"gone", 15, func(_ *testing.T, u *upstream, _ string) { u.Listener.Close(); u.CloseClientConnections() }, "fraud-check is broken – ", "calls failed"},
+	{"mis-sized", 120, nil, "fraud-check is mis-sized – queueing: needs ", "(more traffic than planned)"},
+	{"busy in bursts", 0, func(t *testing.T, _ *upstream, front string) { burst(t, front) }, "fraud-check is busy – ", ""},
+}
+
+// TestTheFirstLineSaysWhichUpstreamAndOfWhatKind has the causes of the incidents
+// happen to one upstream, with healthy ones beside it, and reads what an engineer
+// reads first, as text and in a browser.
+func TestTheFirstLineSaysWhichUpstreamAndOfWhatKind(t *testing.T) {
+	var browsing sync.Mutex // one at a time
+	for _, c := range troubles {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			processor, ledger := newUpstream(t, c.latency), newUpstream(t, 2*time.Millisecond)
-			processor.status.Store(int64(c.status))
-			service := startService(t, processor.URL, ledger.URL)
-			underLoad(t, service, c.rate)
+			page := replay(t, c)
+			var first string
 			eventually(t, 40*time.Second, "the first line says so", func() (any, bool) {
-				said := page(t.Context(), service+"/debug/offtake")
-				first, _, _ := strings.Cut(said, "\n")
-				for _, want := range c.want {
-					if !strings.Contains(first, want) {
-						return said, false
-					}
-				}
-				return said, true
+				said := curl(t.Context(), page)
+				first, _, _ = strings.Cut(said, "\n")
+				return said, strings.HasPrefix(first, c.want) && strings.Contains(first, c.also)
 			})
+			t.Log(first)
+			browsing.Lock()
+			t.Cleanup(browsing.Unlock)
+			b := openBrowser(t)
+			b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(page))
+			wantScript(t, b, fmt.Sprintf(`document.getElementById("headline").innerText.startsWith(%q)`, c.want), true)
+			if c.want != troubles[0].want {
+				b.do(t, chromedp.Click(chromedp.CSS("#worst")))
+				wantScript(t, b, focused, "upstream/fraud-check")
+				wantScript(t, b, `document.querySelector("#list .badge").className`, "badge bad")
+			}
+			wantScript(t, b, `document.body.innerText.includes("undefined")`, false)
+			b.photograph(t, strings.ReplaceAll(c.name, " ", "-"))
 		})
 	}
 }
 
-// page is what curl shows.
-func page(ctx context.Context, url string) string {
+// replay runs a service with five upstreams, of which fraud-check gets into trouble,
+// and returns the address of its page.
+func replay(t *testing.T, c trouble) (page string) {
+	t.Helper()
+	upstreams := map[string]*upstream{}
+	var file strings.Builder
+	file.WriteString("service: checkout\nreplicas: {min: 1, max: 1}\n" +
+		"callers: {web: {rate: 100/s, deadline: 3s}}\ndoor: {inFlight: 200, queue: 50, wait: 100ms, deadline: 2s}\nupstreams:\n")
+	for _, name := range []string{"audit", "card-processor", "fraud-check", "ledger", "stock"} {
+		upstreams[name] = newUpstream(t, 50*time.Millisecond)
+		fmt.Fprintf(&file, "  %s: {target: %q, rate: 20/s, latency: 50ms, limit: 4, deadline: 1s}\n", name, upstreams[name].URL)
+	}
+	service := serveContract(t, file.String(), each)
+	eventually(t, 20*time.Second, "the service is ready", func() (any, bool) {
+		said := curl(t.Context(), service+"/readyz")
+		return said, said == "ready\n"
+	})
+	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
+		front, rate := service+"/"+name, 5.0
+		if name == "fraud-check" {
+			rate = c.rate
+			if c.act != nil {
+				c.act(t, upstreams[name], front)
+			}
+		}
+		if rate > 0 {
+			underLoad(t, front, rate)
+		}
+	}
+	return service + "/debug/offtake"
+}
+
+// each calls the upstream that the path names.
+func each(service *factory.Service) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		client, err := service.HTTP(strings.TrimPrefix(r.URL.Path, "/"))
+		if err != nil {
+			admission.WriteError(w, err)
+			return
+		}
+		req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "/", nil)
+		if err != nil {
+			admission.WriteError(w, err)
+			return
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			admission.WriteError(w, err)
+			return
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	})
+}
+
+// burst makes thirty calls at once every two seconds, until the test ends: fewer than
+// were planned for, and more than can wait.
+func burst(t *testing.T, url string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	call := getter(t, url)
+	running.Go(func() {
+		tick := time.NewTicker(2 * time.Second)
+		defer tick.Stop()
+		for {
+			for range 30 {
+				running.Go(func() { call(ctx) })
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// curl is what curl shows.
+func curl(ctx context.Context, url string) string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err.Error()

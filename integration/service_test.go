@@ -64,8 +64,14 @@ upstreams:
 // too.
 func startService(t *testing.T, processor, ledger string) (url string) {
 	t.Helper()
+	return serveContract(t, fmt.Sprintf(contractFile, processor, ledger), orders)
+}
+
+// serveContract runs a service of a contract, with an application on top.
+func serveContract(t *testing.T, file string, app func(*factory.Service) http.Handler) (url string) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "offtake.yaml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, contractFile, processor, ledger), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	service, err := factory.Open(path, &factory.Options{
@@ -83,7 +89,7 @@ func startService(t *testing.T, processor, ledger string) (url string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- service.Serve(ctx, l, orders(service)) }()
+	go func() { served <- service.Serve(ctx, l, app(service)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {
