@@ -3,6 +3,7 @@ module github.com/offtake-go/offtake/bench
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/PuerkitoBio/rehttp v1.4.0
 	github.com/failsafe-go/failsafe-go v0.9.8
 	github.com/go-chi/chi/v5 v5.5.0

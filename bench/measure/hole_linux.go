@@ -12,7 +12,7 @@ import (
 
 // hole is an address of this machine that takes connections in and answers
 // nothing, not even their SYN: the queue of its listener is full. The kernel sends
-// each SYN again after 1, 3 and 7 s, as to any dead address.
+// a SYN again after 1 s, and again, as to any dead address.
 type hole struct {
 	fd     int
 	port   int

@@ -27,8 +27,7 @@ type DeadEnd struct {
 	Watch time.Duration // afterwards
 }
 
-// Cable is pulled for 3.5 s: half way between the second and third repetition of
-// the first SYN.
+// Cable is pulled for 3.5 s.
 var Cable = DeadEnd{Sizes: peers.Sizes{InFlight: 4, Deadline: 500 * time.Millisecond}, Rate: 20, Lasts: 3500 * time.Millisecond, Watch: 6 * time.Second}
 
 // All measures all stacks at the same time: they wait, and use no CPU to speak of.

@@ -133,6 +133,7 @@ type traffic struct {
 	rate     float64 // calls a second
 	deadline time.Duration
 
+	owed  float64 // calls that are due
 	calls sync.WaitGroup
 	mu    sync.Mutex
 	ended []call
@@ -145,18 +146,20 @@ type call struct {
 	good  bool
 }
 
-// offer offers calls for so long, and waits for none of them.
+// offer offers calls for so long, and waits for none of them. What is due and not
+// yet offered at the end is offered by the next.
 func (t *traffic) offer(during time.Duration) {
 	start := time.Now()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	offered := 0
-	for elapsed := time.Duration(0); elapsed < during; elapsed = time.Since(start) {
-		for float64(offered) < t.rate*elapsed.Seconds() {
-			offered++
+	for last := start; last.Sub(start) < during; {
+		<-tick.C
+		now := time.Now()
+		t.owed += t.rate * now.Sub(last).Seconds()
+		last = now
+		for ; t.owed >= 1; t.owed-- {
 			t.calls.Go(t.call)
 		}
-		<-tick.C
 	}
 }
 

@@ -20,21 +20,28 @@ type Outage struct {
 	One    float64 `json:"oneLayer"`
 	Three  float64 `json:"threeLayers"`
 	Calls  int     `json:"calls"`
-	Before int     `json:"goodCallsBefore"` // that may have filled a budget
+	Before int     `json:"goodCallsBefore"`    // that may have filled a budget
+	Hung   int     `json:"callsWithoutAnswer"` // of those at the top, in both: their patience was at its end
 }
+
+// patience of the caller at the top. Some layers never answer: they leave the
+// bodies of repeated attempts open, and their pools run dry.
+const patience = 10 * time.Second
 
 // Outages sends calls through one and through three layers of a stack, each of
 // which would send a call three times.
 func Outages(stack peers.HTTP, calls int) (Outage, error) {
 	o := Outage{Name: stack.Name, Calls: calls, Before: calls}
 	var err error
-	if o.One, err = outage(stack, 1, calls); err == nil {
-		o.Three, err = outage(stack, 3, calls)
+	var one, three int
+	if o.One, one, err = outage(stack, 1, calls); err == nil {
+		o.Three, three, err = outage(stack, 3, calls)
 	}
+	o.Hung = one + three
 	return o, err
 }
 
-func outage(stack peers.HTTP, layers, calls int) (float64, error) {
+func outage(stack peers.HTTP, layers, calls int) (perCall float64, hung int, err error) {
 	var down atomic.Bool
 	u := serve(func(w http.ResponseWriter, _ *http.Request) {
 		if down.Load() {
@@ -48,7 +55,7 @@ func outage(stack peers.HTTP, layers, calls int) (float64, error) {
 		defer base.CloseIdleConnections()
 		client, err := stack.New(base, nil, url, peers.Sizes{InFlight: 64, Deadline: 5 * time.Second})
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		defer client.Stop()
 		layer := relay(client.Do, url)
@@ -57,23 +64,29 @@ func outage(stack peers.HTTP, layers, calls int) (float64, error) {
 	}
 	top, err := bare(u, url)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer top.Stop()
-	run := func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // some layers never answer: their pools run dry
+	run := func() (hung int) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		var atOnce sync.WaitGroup
+		var unanswered atomic.Int64
 		for range calls {
-			atOnce.Go(func() { top.Do(ctx, url) })
+			atOnce.Go(func() {
+				if _, err := top.Do(ctx, url); err != nil {
+					unanswered.Add(1)
+				}
+			})
 		}
 		atOnce.Wait()
+		return int(unanswered.Load())
 	}
 	run()
 	down.Store(true)
 	before := u.requests.Load()
-	run()
-	return float64(u.requests.Load()-before) / float64(calls), nil
+	hung = run()
+	return float64(u.requests.Load()-before) / float64(calls), hung, nil
 }
 
 // bare is the caller at the top, who sends each call once.

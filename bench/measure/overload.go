@@ -61,7 +61,7 @@ func (b Bottleneck) overload(stack peers.HTTP, offered float64) (Overload, error
 	}
 	defer client.Stop()
 	capacity := float64(b.Connections) / b.Work.Seconds()
-	load(client.Do, u.URL, capacity/2, time.Second, b.Deadline) // so that the pool stands
+	load(client.Do, u.URL, capacity/2, time.Second/2, b.Deadline) // so that the pool stands
 	dials, requests, wasted := u.dials.Load(), u.requests.Load(), u.wasted.Load()
 	o := load(client.Do, u.URL, capacity*offered, b.During, b.Deadline)
 	return Overload{

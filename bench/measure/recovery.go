@@ -97,7 +97,7 @@ func (b Bump) Recoveries(stack peers.HTTP) (Recovery, error) {
 }
 
 // settle is how long after its start a call has ended for sure, and a second.
-func (b Bump) settle() time.Duration { return time.Second + 2*b.Sizes.Deadline }
+func (b Bump) settle() time.Duration { return time.Second + b.Sizes.Deadline + b.Sizes.Deadline/4 }
 
 // recovered is how many seconds after the end of a bump the first second began in
 // which 95 % of the calls were good; never if none has by now.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/offtake-go/offtake/admission"
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/budget"
 	"github.com/offtake-go/offtake/internal/gate"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
@@ -31,6 +32,7 @@ type Scaling struct {
 	Min     float64 `json:"minNanoseconds"` // CPU of the process for one pass, of all rounds
 	P25     float64 `json:"p25Nanoseconds"`
 	Median  float64 `json:"medianNanoseconds"`
+	Allocs  float64 `json:"allocs"`
 }
 
 // Crowds are how many goroutines there are for each core.
@@ -57,7 +59,7 @@ func Scalings(rounds, passes int) ([]Scaling, error) {
 				return nil, err
 			}
 			for _, c := range costs {
-				all = append(all, Scaling{Name: c.Name, Cores: cores, PerCore: perCore, Min: c.Min, P25: c.P25, Median: c.Median})
+				all = append(all, Scaling{Name: c.Name, Cores: cores, PerCore: perCore, Min: c.Min, P25: c.P25, Median: c.Median, Allocs: c.Allocs})
 			}
 		}
 	}
@@ -102,6 +104,7 @@ func sharedThings() (all []shared, stop func(), err error) {
 	channel := make(chan struct{}, places)
 	weighted := semaphore.NewWeighted(places)
 	g := gate.New(gate.Limits{Places: places, Queue: 1, Wait: time.Second})
+	retries := budget.New(0.1)
 	histogram := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "seconds"})
 	door, err := admission.New(capacity.Plan{InFlight: places}, &admission.Options{Registerer: prometheus.NewRegistry()})
 	if err != nil {
@@ -144,6 +147,10 @@ func sharedThings() (all []shared, stop func(), err error) {
 				return err
 			}
 			g.Leave()
+			return nil
+		}},
+		{"offtake's retry budget", func(context.Context) error {
+			retries.Success(time.Now())
 			return nil
 		}},
 		{"one Prometheus histogram", func(context.Context) error {

@@ -2,8 +2,10 @@ package peers
 
 import (
 	"context"
+	"net/http"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/failsafe-go/failsafe-go/failsafegrpc"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	grpcretry "github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/retry"
@@ -42,6 +44,7 @@ func GRPCStacks() []GRPC {
 		{"failsafe-go", "github.com/failsafe-go/failsafe-go", "retries", dialed(grpc.WithUnaryInterceptor(
 			failsafegrpc.NewUnaryClientInterceptor[any](retrypolicy.NewBuilder[any]().WithMaxRetries(attempts - 1).Build()),
 		))},
+		{"connect-go", "connectrpc.com/connect", "another engine, over net/http", newConnect},
 		{"otelgrpc, no SDK", "go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc", "spans and metrics that nobody takes", dialed(grpc.WithStatsHandler(otelgrpc.NewClientHandler()))},
 		{"offtake", "github.com/offtake-go/offtake", "queue, deadlines, retry budget, all metrics", newOfftakeGRPC},
 	}
@@ -68,15 +71,33 @@ func newOfftakeGRPC(address string, inFlight int, deadline time.Duration) (func(
 	if err != nil {
 		return nil, nil, err
 	}
-	return check(conn, deadline), func() { conn.Close() }, nil
+	return check(conn, 0), func() { conn.Close() }, nil
 }
 
-// check is one call of grpc's own health service.
-func check(conn grpc.ClientConnInterface, deadline time.Duration) func(context.Context) error {
-	client := grpc_health_v1.NewHealthClient(conn)
+func newConnect(address string, _ int, deadline time.Duration) (func(context.Context) error, func(), error) {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: &protocols}
+	client := connect.NewClient[grpc_health_v1.HealthCheckRequest, grpc_health_v1.HealthCheckResponse](
+		&http.Client{Transport: transport}, "http://"+address+grpc_health_v1.Health_Check_FullMethodName, connect.WithGRPC())
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, deadline)
 		defer cancel()
+		_, err := client.CallUnary(ctx, connect.NewRequest(new(grpc_health_v1.HealthCheckRequest)))
+		return err
+	}, transport.CloseIdleConnections, nil
+}
+
+// check is one call of grpc's own health service, with a deadline unless the client
+// has one itself.
+func check(conn grpc.ClientConnInterface, deadline time.Duration) func(context.Context) error {
+	client := grpc_health_v1.NewHealthClient(conn)
+	return func(ctx context.Context) error {
+		if deadline > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, deadline)
+			defer cancel()
+		}
 		_, err := client.Check(ctx, new(grpc_health_v1.HealthCheckRequest))
 		return err
 	}

@@ -208,7 +208,8 @@ func newHeimdall(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, 
 
 func newResty(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
 	c := resty.New().SetTransport(w.on(base)).SetTimeout(sizes.attempt()).
-		SetRetryCount(attempts - 1).SetRetryWaitTime(firstPause).SetRetryMaxWaitTime(longestPause)
+		SetRetryCount(attempts - 1).SetRetryWaitTime(firstPause).SetRetryMaxWaitTime(longestPause).
+		AddRetryConditions(func(r *resty.Response, err error) bool { return err != nil || r.StatusCode() >= 500 })
 	get := func(ctx context.Context, url string, read func(*resty.Response)) (int, error) {
 		resp, err := c.R().SetContext(ctx).Get(url)
 		if err != nil {

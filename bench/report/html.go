@@ -23,36 +23,13 @@ func (r *Report) HTML() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Report":   r,
-		"Goodput":  goodput(r.Overload),
-		"Cost":     bars("CPU µs over bare net/http", r.Layer, func(c measure.Cost) float64 { return (c.P25 - r.Layer[0].P25) / 1000 }),
-		"Allocs":   bars("allocations over bare net/http", r.Layer, func(c measure.Cost) float64 { return c.AllocsOver }),
-		"Markdown": r.Markdown(),
+		"Run":      r.Run(),
+		"Targets":  r.targets(),
+		"Ranking":  r.ranking(),
+		"Figures":  r.figures(),
+		"Versions": r.Versions,
 	})
 	return b.Bytes(), err
-}
-
-// bars is a horizontal bar for each stack after the first, longest last.
-func bars(title string, costs []measure.Cost, value func(measure.Cost) float64) template.HTML {
-	if len(costs) < 2 {
-		return ""
-	}
-	sorted := slices.SortedFunc(slices.Values(costs[1:]), func(a, b measure.Cost) int { return int(math.Copysign(1, value(a)-value(b))) })
-	longest := max(value(sorted[len(sorted)-1]), 1e-9)
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg viewBox="0 0 720 %d" role="img" aria-label="%s">`, 24*len(sorted)+8, template.HTMLEscapeString(title))
-	for i, c := range sorted {
-		y, v := 24*i+4, value(c)
-		class := "bar"
-		if c.Name == "offtake" {
-			class = "bar ours"
-		}
-		width := max(1, 380*max(0, v)/longest)
-		fmt.Fprintf(&b, `<text x="220" y="%d" text-anchor="end">%s</text><rect class="%s" x="230" y="%d" width="%.1f" height="16" rx="2"/><text x="%.1f" y="%d">%+.3g</text>`,
-			y+13, template.HTMLEscapeString(c.Name), class, y, width, 238+width, y+13, v)
-	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String())
 }
 
 // goodput is a line for each stack over what was offered, labelled at its end.
@@ -73,13 +50,14 @@ func goodput(overloads []measure.Overload) template.HTML {
 	x := func(offered float64) float64 { return 50 + 450*offered/most }
 	y := func(share float64) float64 { return 270 - 240*min(1.05, share) }
 	var b strings.Builder
-	b.WriteString(`<svg viewBox="0 0 720 300" role="img" aria-label="goodput as a share of capacity, by how much is offered">`)
+	b.WriteString(`<svg viewBox="0 0 720 318" role="img" aria-label="goodput as a share of capacity, by how much is offered">`)
 	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		fmt.Fprintf(&b, `<line class="grid" x1="50" x2="500" y1="%.0f" y2="%.0f"/><text x="44" y="%.0f" text-anchor="end">%.0f %%</text>`, y(share), y(share), y(share)+4, 100*share)
 	}
 	for _, o := range lines[names[0]] {
 		fmt.Fprintf(&b, `<text x="%.0f" y="290" text-anchor="middle">%g×</text>`, x(o.Offered), o.Offered)
 	}
+	fmt.Fprintf(&b, `<text class="tick" x="275" y="310" text-anchor="middle">offered, as a multiple of what can be carried</text>`)
 	var taken []float64
 	slices.SortFunc(names, func(a, b string) int {
 		return int(math.Copysign(1, lines[b][len(lines[b])-1].Goodput-lines[a][len(lines[a])-1].Goodput))
@@ -99,8 +77,8 @@ func goodput(overloads []measure.Overload) template.HTML {
 			label = max(label, t+15)
 		}
 		taken = append(taken, label)
-		fmt.Fprintf(&b, `<polyline class="%s" points="%s"/><text class="%s" x="508" y="%.1f">%s, %.0f %%</text>`,
-			class, strings.Join(points, " "), strings.Replace(class, "line", "label", 1), label, template.HTMLEscapeString(name), 100*last.Goodput)
+		fmt.Fprintf(&b, `<polyline class="%s" points="%s"/><text class="label%s" x="508" y="%.1f">%s, %.0f %%</text>`,
+			class, strings.Join(points, " "), strings.TrimPrefix(class, "line"), label, template.HTMLEscapeString(name), 100*last.Goodput)
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String())

@@ -29,11 +29,11 @@ func run(out string, short bool, progress io.Writer) error {
 	stacks := peers.HTTPStacks()
 	r := report.New()
 	r.Short = short
-	rounds, passes, overloaded, bump := 40, 200_000, measure.Usual, measure.Metastable
+	rounds, passes, overloaded, flickering, bump := 40, 200_000, measure.Usual, measure.Flickering, measure.Metastable
 	if short {
 		rounds, passes = 8, 50_000
-		overloaded.During = 2 * time.Second
-		bump.Lasts, bump.Watch = 4*time.Second, 4*time.Second
+		overloaded.During, flickering.During = 2*time.Second, 2*time.Second
+		bump.Lasts, bump.Watch = 4*time.Second, 3*time.Second
 	}
 	trouble := peers.InTrouble()
 	leaky := append(peers.Named(stacks, "context.WithTimeout", "http.Client.Timeout"), trouble...)
@@ -42,17 +42,17 @@ func run(out string, short bool, progress io.Writer) error {
 		name string
 		run  func() error
 	}{
-		{"cost of a layer", func() (err error) { r.Layer, err = measure.Layer(stacks, rounds, 20_000); return }},
-		{"cost on loopback", func() (err error) { r.Loopback, err = measure.Loopback(stacks, false, false, rounds/2, 2_000); return }},
-		{"cost with TLS", func() (err error) { r.TLS, err = measure.Loopback(stacks, true, false, rounds/4, 2_000); return }},
-		{"cost over HTTP/2", func() (err error) { r.HTTP2, err = measure.Loopback(stacks, true, true, rounds/4, 2_000); return }},
+		{"cost of a layer", func() (err error) { r.Layer, err = measure.Layer(stacks, 2*rounds, 10_000); return }},
+		{"cost on loopback", func() (err error) { r.Loopback, err = measure.Loopback(stacks, false, false, rounds, 1_000); return }},
+		{"cost with TLS", func() (err error) { r.TLS, err = measure.Loopback(stacks, true, false, rounds, 500); return }},
+		{"cost over HTTP/2", func() (err error) { r.HTTP2, err = measure.Loopback(stacks, true, true, rounds, 500); return }},
 		{"cost of gRPC", func() (err error) { r.GRPC, err = measure.GRPC(peers.GRPCStacks(), rounds, 2_000); return }},
 		{"cost of a door", func() (err error) { r.Doors, err = measure.Doors(peers.Doors(), rounds, 20_000); return }},
 		{"overload", func() error { return overload(r, overloaded, stacks) }},
 		{"outage", func() error { return outage(r, stacks) }},
 		{"query of death", func() error { return death(r, stacks) }},
 		{"waiters", func() error { return waiters(r, stacks) }},
-		{"brown-out", func() (err error) { r.BrownOut, err = oneByOne(trouble, measure.Flickering.BrownOuts); return }},
+		{"brown-out", func() (err error) { r.BrownOut, err = oneByOne(trouble, flickering.BrownOuts); return }},
 		{"first burst", func() (err error) { r.FirstBurst, err = oneByOne(trouble, measure.Overseas.FirstBursts); return }},
 		{"recovery", func() (err error) { r.Recovery, err = oneByOne(trouble, bump.Recoveries); return }},
 		{"hung dial", func() (err error) { r.HungDial, err = measure.Cable.All(trouble); return }},
@@ -67,7 +67,7 @@ func run(out string, short bool, progress io.Writer) error {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
-	fmt.Fprintf(progress, "%5.0fs  done; see %s/results.html\n", time.Since(start).Seconds(), out)
+	fmt.Fprintf(progress, "%5.0fs  done; see %s/results.html, and write the tables of the documents with: go test ./report -update\n", time.Since(start).Seconds(), out)
 	return r.Write(out)
 }
 
@@ -95,10 +95,8 @@ func overload(r *report.Report, b measure.Bottleneck, stacks []peers.HTTP) error
 	return nil
 }
 
-// outage leaves heimdall out: it does not close the bodies of the attempts that it
-// repeats, so that a bounded pool runs dry and every call ends by its deadline.
 func outage(r *report.Report, stacks []peers.HTTP) error {
-	for _, s := range peers.Named(stacks, "net/http", "rehttp", "go-retryablehttp", "resty", "failsafe-go, retry", "failsafe-go, four policies", "offtake") {
+	for _, s := range peers.Named(stacks, "net/http", "rehttp", "go-retryablehttp", "heimdall", "resty", "failsafe-go, retry", "failsafe-go, four policies", "offtake") {
 		o, err := measure.Outages(s, 100)
 		if err != nil {
 			return err
