@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -79,7 +80,7 @@ type Options struct {
 
 	// MaxAge is how long a connection is used, or up to a fifth less, and how often
 	// names are resolved again at least, so that new servers get their share. The
-	// default is 5 min. A connection is replaced once another stands in its place,
+	// default is 5 min, the least 1 s. A connection is replaced once another stands in its place,
 	// and no call is lost by it.
 	MaxAge time.Duration
 
@@ -120,6 +121,7 @@ const (
 	defaultKeepalive        = 6 * time.Minute
 	defaultKeepaliveTimeout = 10 * time.Second
 
+	leastMaxAge    = reconnectSpread
 	leastKeepalive = 10 * time.Second // grpc-go raises less, and says so in its log only
 	longestConnect = 5 * time.Second  // all addresses of an endpoint, TLS and the preface
 	longest        = 24 * time.Hour
@@ -144,6 +146,12 @@ func (o *Options) resolve() (Options, error) {
 		checkMethods(r.Methods),
 		checkDialOptions(r.DialOptions),
 	}
+	if i := slices.Index(r.Resolvers, nil); i >= 0 {
+		errs = append(errs, fmt.Errorf("Options.Resolvers[%d]: it is nil; leave it out", i))
+	}
+	if age := r.MaxAge; age > 0 && age < leastMaxAge {
+		errs = append(errs, fmt.Errorf("Options.MaxAge: %v is less than the %v in which a connection can be replaced; %v would do", age, leastMaxAge, defaultMaxAge))
+	}
 	if r.Streams < 0 {
 		errs = append(errs, fmt.Errorf("Options.Streams: %d places for streams; 1 would do, or 0 for half of the plan's", r.Streams))
 	}
@@ -157,6 +165,9 @@ func (o *Options) resolve() (Options, error) {
 // pool watches its connections through. Options are opaque, but grpc-go makes no
 // client without credentials, and one is made without I/O.
 func checkDialOptions(options []grpc.DialOption) error {
+	if i := slices.Index(options, nil); i >= 0 {
+		return fmt.Errorf("Options.DialOptions[%d]: it is nil; leave it out", i)
+	}
 	cc, err := grpc.NewClient("passthrough:///probe", options...)
 	if err != nil {
 		return nil //nolint:nilerr // no credentials in them, or a mistake that New will hear of again

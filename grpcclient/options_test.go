@@ -46,6 +46,29 @@ func TestNewReturnsEveryMistake(t *testing.T) {
 	}
 }
 
+func TestOptionsThatWouldDoNothingOrHarmAreMistakes(t *testing.T) {
+	for _, tt := range []struct {
+		options Options
+		want    string
+	}{
+		{Options{DialOptions: []grpc.DialOption{grpc.WithUserAgent("x"), nil}}, "Options.DialOptions[1]: it is nil"},
+		{Options{Resolvers: []resolver.Builder{nil}}, "Options.Resolvers[0]: it is nil"},
+		{Options{MaxAge: 5}, "Options.MaxAge: 5ns is less than the 1s"},
+		{Options{ServiceConfig: `{"loadBalancingConfg":[{"round_robin":{}}]}`}, `"loadBalancingConfg" can't be used; only "loadBalancingConfig" and`},
+		{Options{ServiceConfig: `{"LoadBalancingConfig":[{"round_robin":{}}]}`}, "in this spelling"},
+		{Options{ServiceConfig: `{"MethodConfig":[]}`}, `"MethodConfig" can't be used`},
+		{Options{ServiceConfig: `{"loadBalancingConfig":null}`}, `"loadBalancingConfig" can't be used; it is null`},
+	} {
+		tt.options.Registerer = prometheus.NewRegistry()
+		if c, err := New("orders:9000", capacity.Plan{InFlight: 1}, &tt.options); err == nil || !contains(err.Error(), tt.want) {
+			t.Errorf("New() = %v, want it to say %s", err, tt.want)
+			if err == nil {
+				c.Close()
+			}
+		}
+	}
+}
+
 func TestNewTakesGoodOptionsAndDoesNothing(t *testing.T) {
 	for _, target := range []string{"orders:9000", "dns:///orders:9000", "passthrough:///anything", "unix:///run/orders.sock", "unix:orders.sock", "10.0.0.1", "dns:///[::1]:80"} {
 		c, err := New(target, capacity.Plan{InFlight: 10}, &Options{Registerer: prometheus.NewRegistry()})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -27,8 +28,8 @@ type serviceConfig struct {
 // ownPolicy is the load balancing of a client whose user has said nothing on it.
 const ownPolicy = `[{"` + Policy + `":{}}]`
 
-// checkServiceConfig refuses what would work against the plan. What else is wrong
-// in it grpc-go will say.
+// checkServiceConfig refuses what would work against the plan, and what would do
+// nothing. What else is wrong in it grpc-go will say.
 func checkServiceConfig(text string) error {
 	if text == "" {
 		return nil
@@ -38,14 +39,22 @@ func checkServiceConfig(text string) error {
 		return fmt.Errorf("Options.ServiceConfig: %w; %s would do", err, `{"loadBalancingConfig":[{"round_robin":{}}]}`)
 	}
 	var errs []error
-	for _, f := range []struct{ name, instead string }{
-		{"methodConfig", "times and retries are the plan's and Options.Methods'"},
-		{"retryThrottling", "Plan.RetryShare bounds retries"},
-		{"loadBalancingPolicy", "say it as loadBalancingConfig"},
-	} {
-		if _, has := fields[f.name]; has {
-			errs = append(errs, fmt.Errorf("Options.ServiceConfig: %s can't be used; %s", f.name, f.instead))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		instead := `only "loadBalancingConfig" and "healthCheckConfig" are read, in this spelling`
+		switch name {
+		case "loadBalancingConfig", "healthCheckConfig":
+			if string(fields[name]) != "null" {
+				continue
+			}
+			instead = "it is null; leave it out"
+		case "methodConfig":
+			instead = "times and retries are the plan's and Options.Methods'"
+		case "retryThrottling":
+			instead = "Plan.RetryShare bounds retries"
+		case "loadBalancingPolicy":
+			instead = "say it as loadBalancingConfig"
 		}
+		errs = append(errs, fmt.Errorf("Options.ServiceConfig: %q can't be used; %s", name, instead))
 	}
 	return errors.Join(errs...)
 }
