@@ -112,18 +112,14 @@ func (f *filler) applyLocked() error {
 	for _, e := range f.endpoints {
 		old.Set(e.Endpoint, e)
 	}
-	each := f.pool.core.connectionsFor(len(f.state.Endpoints))
-	seen := resolver.NewEndpointMap[bool]()
+	wanted := f.wantedLocked()
+	each := f.pool.core.connectionsFor(max(1, len(wanted)))
 	var (
 		kept  []*endpoint
 		leave []*link
 		errs  []error
 	)
-	for _, at := range f.state.Endpoints {
-		if _, twice := seen.Get(at); twice || len(at.Addresses) == 0 {
-			continue
-		}
-		seen.Set(at, true)
+	for _, at := range wanted {
 		e, ok := old.Get(at)
 		if !ok {
 			e = &endpoint{}
@@ -158,6 +154,19 @@ func (f *filler) applyLocked() error {
 		f.closeLocked(l)
 	}
 	return errors.Join(errs...)
+}
+
+// wantedLocked are the endpoints that the resolver has named, each of them once.
+func (f *filler) wantedLocked() []resolver.Endpoint {
+	seen := resolver.NewEndpointMap[bool]()
+	var wanted []resolver.Endpoint
+	for _, at := range f.state.Endpoints {
+		if _, twice := seen.Get(at); !twice && len(at.Addresses) > 0 {
+			seen.Set(at, true)
+			wanted = append(wanted, at)
+		}
+	}
+	return wanted
 }
 
 // newLink makes a link. It does not dial before it is pointed at its endpoint.

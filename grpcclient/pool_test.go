@@ -65,6 +65,20 @@ func TestOneAddressHasAsManyConnectionsAsThePlan(t *testing.T) {
 
 // TestAttributesDoNotMakeMoreConnections keeps an eye on grpc-go: should it begin to
 // tell addresses apart by them, the policy here could become smaller.
+func TestAnAddressThatIsNamedTwiceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		s := f.state()
+		s.Endpoints = append(s.Endpoints, s.Endpoints[0], resolver.Endpoint{})
+		f.name.InitialState(s)
+		c := dial(t, fleetName, perServer(1, 4), f.options())
+		warm(t, c)
+		if got := f.dialed(); got != 4 {
+			t.Errorf("connections to an address that is named twice = %d, want the plan's 4", got)
+		}
+	})
+}
+
 func TestAttributesDoNotMakeMoreConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
