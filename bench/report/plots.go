@@ -54,16 +54,20 @@ func costPlot(costs []measure.Cost) plot {
 		}
 		return 0
 	})
+	digits := 1
+	if costs[0].P25 < 1000 {
+		digits = 2
+	}
 	p.log = sorted[len(sorted)-1].P25 > 3*sorted[0].P25
 	for _, c := range sorted {
 		p.rows = append(p.rows, plotRow{
 			name:  c.Name,
 			marks: []plotMark{{value: c.P25 / 1000, low: c.Min / 1000, high: c.Median / 1000}},
-			label: fmt.Sprintf("%+.1f µs, %+d allocs", (c.P25-costs[0].P25)/1000, whole(c.Allocs)-whole(costs[0].Allocs)),
+			label: fmt.Sprintf("%+.*f µs, %+d allocs", digits, (c.P25-costs[0].P25)/1000, whole(c.Allocs)-whole(costs[0].Allocs)),
 		})
 	}
 	p.rows[slices.IndexFunc(sorted, func(c measure.Cost) bool { return c.Name == costs[0].Name })].label =
-		fmt.Sprintf("%.1f µs, %d allocs", costs[0].P25/1000, whole(costs[0].Allocs))
+		fmt.Sprintf("%.*f µs, %d allocs", digits, costs[0].P25/1000, whole(costs[0].Allocs))
 	return p
 }
 
