@@ -113,6 +113,15 @@ func TestAnUntrustedServerIsNamedAsTheCause(t *testing.T) {
 	}
 }
 
+func TestAServerThatSpeaksAnotherProtocolIsNamedWithItsAddress(t *testing.T) {
+	cert, _ := certificate(t)
+	address := loopback(t, &upstream{}, grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
+	c := dial(t, address, capacity.Plan{InFlight: 1}, nil) // in plaintext
+	if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), address+": connection error") {
+		t.Errorf("Warm() = %v, want it to say which address did not answer as it must", err)
+	}
+}
+
 func TestANameThatDoesNotExistIsNamedAsTheCause(t *testing.T) {
 	c := dial(t, "dns:///no-such-host.invalid:443", capacity.Plan{InFlight: 1}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"sync/atomic"
@@ -98,7 +99,7 @@ func (l *link) causeLocked(p balancer.Picker) error {
 		return l.err
 	}
 	_, err := p.Pick(balancer.PickInfo{})
-	return err
+	return fmt.Errorf("%s: %w", l.address, err)
 }
 
 // began is told of a dial.

@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,37 @@ func TestTargetsThatNameNothingAreMistakes(t *testing.T) {
 	for _, target := range []string{"", "dns:///", "dns:///:0", "orders:0", "orders:70000", "orders:http:80", "http://orders:80", "zookeeper://zk/orders", "a:b:c:d"} {
 		if _, err := New(target, capacity.Plan{InFlight: 1}, &Options{Registerer: prometheus.NewRegistry()}); err == nil || !contains(err.Error(), "target") {
 			t.Errorf("New(%q) = %v, want a mistake of the target", target, err)
+		}
+	}
+}
+
+// TestAMistakeOfATargetNamesOneThatWouldDoAndNoPassword takes New at its word.
+func TestAMistakeOfATargetNamesOneThatWouldDoAndNoPassword(t *testing.T) {
+	would := regexp.MustCompile(`"([^"]*)" would do`)
+	for target, want := range map[string]string{
+		"http://orders:9000":                    "dns:///orders:9000",
+		"xds:///orders":                         "dns:///orders",
+		"kubernetes:///orders.shop:9000":        "dns:///orders.shop:9000",
+		"http://":                               example,
+		"orders:http":                           example,
+		"https://me:secret@orders:9000":         "dns:///orders:9000",
+		"me:secret@orders:9000":                 example,
+		"dns:///me:secret@orders:9000":          example,
+		"https://me:secret@orders:9000/%zz":     example,
+		"https://me:sec@ret@orders:9000/a b%zz": example,
+	} {
+		_, err := parseTarget(target, nil)
+		if err == nil {
+			t.Errorf("parseTarget(%q) = nil, want a mistake", target)
+			continue
+		}
+		if got := would.FindStringSubmatch(err.Error()); got == nil || got[1] != want {
+			t.Errorf("parseTarget(%q) = %v, want it to name %q", target, err, want)
+		} else if _, err := parseTarget(got[1], nil); err != nil {
+			t.Errorf("parseTarget(%q) = %v, but it was said to do", got[1], err)
+		}
+		if contains(err.Error(), "sec") {
+			t.Errorf("parseTarget(%q) = %v, want no password in it", target, err)
 		}
 	}
 }

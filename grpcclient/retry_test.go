@@ -242,6 +242,16 @@ func TestThreeLayersDoNotMultiply(t *testing.T) {
 	})
 }
 
+func TestTwoAttemptsThatEndAlikeAreToldOnce(t *testing.T) {
+	u := &upstream{call: failing(codes.Unavailable)}
+	bubble(t, capacity.Plan{InFlight: 1}, &Options{Methods: idempotent(codes.Unavailable)}, u, func(t *testing.T, c *Conn) {
+		err := ask(t.Context(), c)
+		if want := "after 2 attempts: rpc error: code = Unavailable desc = as the test has it (and the same before that)"; err == nil || err.Error() != want {
+			t.Errorf("call = %q, want %q", err, want)
+		}
+	})
+}
+
 func TestTheErrorBeforeTheDeadlineIsNotLost(t *testing.T) {
 	var n atomic.Int64
 	u := &upstream{call: func(ctx context.Context, body []byte) ([]byte, error) {

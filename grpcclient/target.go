@@ -34,16 +34,16 @@ func parseTarget(raw string, further []resolver.Builder) (target, error) {
 	u, err := url.Parse(raw)
 	if err != nil || !known(u.Scheme, further) && !strings.Contains(raw, "://") {
 		if u, err = url.Parse(defaultScheme + ":///" + raw); err != nil {
-			return target{}, fmt.Errorf("target: %w; %q would do", err, example)
+			return target{}, fmt.Errorf("target: %q: %w; %q would do", shown(raw), reasonOf(err), example)
 		}
 	}
 	t := target{raw: raw, scheme: u.Scheme}
 	endpoint := resolver.Target{URL: *u}.Endpoint()
 	if !known(t.scheme, further) {
-		return t, fmt.Errorf("target: %q has the scheme %q, which nothing resolves; %q would do%s", raw, t.scheme, "dns:///"+u.Host+u.Path, whereIs(t.scheme))
+		return t, fmt.Errorf("target: %q has the scheme %q, which nothing resolves; %q would do%s", shown(raw), t.scheme, instead(u), whereIs(t.scheme))
 	}
 	if strings.Trim(endpoint, "/") == "" {
-		return t, fmt.Errorf("target: %q names no upstream; %q would do", raw, example)
+		return t, fmt.Errorf("target: %q names no upstream; %q would do", shown(raw), example)
 	}
 	if t.scheme != defaultScheme && t.scheme != "passthrough" {
 		t.host = endpoint
@@ -57,9 +57,42 @@ func parseTarget(raw string, further []resolver.Builder) (target, error) {
 		return t, nil
 	}
 	if t.host, t.port, err = splitEndpoint(endpoint); err != nil {
-		return t, fmt.Errorf("target: %q: %w; %q would do", raw, err, example)
+		return t, fmt.Errorf("target: %q: %w; %q would do", shown(raw), err, example)
 	}
 	return t, nil
+}
+
+// instead is the same upstream by its name, if there is one in it.
+func instead(u *url.URL) string {
+	name := u.Host
+	if name == "" {
+		name = strings.Trim(u.Path+u.Opaque, "/")
+	}
+	if _, _, err := splitEndpoint(name); err != nil {
+		return example
+	}
+	return defaultScheme + ":///" + name
+}
+
+// shown is a target without a user and his password, which have no place in it.
+func shown(raw string) string {
+	i := strings.LastIndexByte(raw, '@')
+	if i < 0 {
+		return raw
+	}
+	scheme := ""
+	if before, _, ok := strings.Cut(raw[:i], "://"); ok {
+		scheme = before + "://"
+	}
+	return scheme + "…" + raw[i:]
+}
+
+// reasonOf is what is wrong with a URL, without its text.
+func reasonOf(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
 }
 
 // splitEndpoint splits "host:port" or "host".
