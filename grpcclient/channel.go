@@ -54,6 +54,7 @@ const (
 // after theirs what makes this client what it is.
 func (c *core) dialOptions() []grpc.DialOption {
 	options := []grpc.DialOption{
+		grpc.WithResolvers(c.resolvers()...), // the first of a scheme is taken
 		grpc.WithKeepaliveParams(c.options.Keepalive),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: dialPause, Multiplier: 1.6, Jitter: 1, MaxDelay: dialPauseMost},
@@ -72,13 +73,26 @@ func (c *core) dialOptions() []grpc.DialOption {
 		grpc.WithDisableRetry(),
 		grpc.WithIdleTimeout(0),
 	)
-	if len(c.options.Resolvers) > 0 {
-		options = append(options, grpc.WithResolvers(append([]resolver.Builder(nil), c.options.Resolvers...)...))
-	}
 	if c.options.Diagnostics {
 		options = append(options, grpc.WithStatsHandler(&diagnostics{rpc: &c.rpc}))
 	}
 	return options
+}
+
+// resolvers are the user's, each of them watched, and for a scheme that the program
+// has registered that one.
+func (c *core) resolvers() []resolver.Builder {
+	if c.target.brings() {
+		return c.options.Resolvers
+	}
+	var all []resolver.Builder
+	for _, b := range c.options.Resolvers {
+		all = append(all, watchBuilder(b, c.pool))
+	}
+	if b := resolver.Get(c.target.scheme); b != nil {
+		all = append(all, watchBuilder(b, c.pool))
+	}
+	return all
 }
 
 // channel chooses the one for a call: the one with the fewest.

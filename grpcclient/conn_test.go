@@ -20,8 +20,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/status"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
 // certificate is a server's for localhost, and the pool that knows it.
@@ -131,6 +134,59 @@ func TestANameThatDoesNotExistIsNamedAsTheCause(t *testing.T) {
 		t.Errorf("Warm() = %v, want the name resolution's error", err)
 	}
 	wantCode(t, ask(ctx, c), codes.Unavailable, NoConnection)
+}
+
+// sleepyNames is a resolver whose first word is an error. There is no load-balancing
+// policy yet that could hear of it.
+func sleepyNames() *manual.Resolver {
+	names := manual.NewBuilderWithScheme("names")
+	names.BuildCallback = func(_ resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) {
+		cc.ReportError(errors.New("the name server sleeps"))
+	}
+	return names
+}
+
+func TestANameThatCanNotBeResolvedIsTheCauseFromTheStart(t *testing.T) {
+	for name, config := range map[string]string{"our policy": "", "round_robin": roundRobin} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, nil)
+				f.servers["server-0"].Close()
+				names := sleepyNames()
+				o := &Options{Dial: f.dial, Resolvers: []resolver.Builder{names}, ServiceConfig: config}
+				c := dial(t, "names:///upstream", capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry}, o)
+				if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), "sleeps") {
+					t.Errorf("Warm() = %v, want the name resolution's error", err)
+				}
+				err := ask(t.Context(), c)
+				if status.Code(err) != codes.Unavailable || !contains(err.Error(), "sleeps") {
+					t.Errorf("call = %v, want UNAVAILABLE with the name resolution's error", err)
+				}
+				if got := outcomeOf(err); config == "" && got != telemetry.DNS {
+					t.Errorf("outcome of %v = %v, want %v", err, got, telemetry.DNS)
+				}
+				names.UpdateState(f.state())
+				synctest.Wait()
+				if err := c.Warm(t.Context()); err == nil || contains(err.Error(), "sleeps") || !contains(err.Error(), "refused") {
+					t.Errorf("Warm() once the name is found = %v, want the dial's error alone", err)
+				}
+			})
+		})
+	}
+}
+
+func TestOptionsGoBeforeDialOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		o := f.options()
+		other := manual.NewBuilderWithScheme("fleet")
+		other.InitialState(resolver.State{Addresses: []resolver.Address{{Addr: "elsewhere"}}})
+		o.DialOptions = []grpc.DialOption{grpc.WithResolvers(other), grpc.WithContextDialer(stuck)}
+		c := dial(t, fleetName, perServer(1, 1), o)
+		if err := c.Warm(t.Context()); err != nil || f.dialed() != 1 {
+			t.Errorf("Warm() = %v with %d dials of Options.Dial to what Options.Resolvers has, want nil, 1", err, f.dialed())
+		}
+	})
 }
 
 func TestASocketOfThisMachineIsAnUpstreamToo(t *testing.T) {

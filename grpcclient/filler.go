@@ -86,10 +86,7 @@ func (f *filler) UpdateClientConnState(s balancer.ClientConnState) error {
 		f.ResolverError(errNoAddresses)
 		return balancer.ErrBadResolverState
 	}
-	f.pool.mu.Lock()
-	f.pool.err = nil
-	f.pool.mu.Unlock()
-	f.pool.named.Store(true)
+	f.pool.resolved()
 	f.topology.Lock()
 	defer f.topology.Unlock()
 	f.state = s.ResolverState

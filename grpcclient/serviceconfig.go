@@ -77,7 +77,7 @@ func newBalancing(text string, ownScheme bool) balancing {
 	if c.LoadBalancing != nil {
 		var policies any
 		_ = json.Unmarshal(c.LoadBalancing, &policies)
-		b.own = names(policies, Policy)
+		b.own = ownScheme && names(policies, Policy)
 	}
 	var fields []string
 	if c.LoadBalancing != nil {
