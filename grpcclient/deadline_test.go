@@ -294,5 +294,7 @@ func TestCloseIsWhatEndsACallAndNotTheUpstream(t *testing.T) {
 		group.Wait()
 		synctest.Wait()
 		wantIdle(t, c)
+		failed := status.Error(codes.Unavailable, "transport is closing") // what grpc-go says if it is sooner
+		wantCode(t, (&attempt{core: c.core}).explain(t.Context(), failed), codes.Canceled, InConnect)
 	})
 }

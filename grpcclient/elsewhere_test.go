@@ -7,9 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/status"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/pipenet"
 )
 
 // roundRobin is a policy of the user's.
@@ -38,6 +43,11 @@ func TestAPolicyOfTheUsersHasTheSameGuarantees(t *testing.T) {
 		defer cancel()
 		wantCode(t, ask(ctx, c), codes.DeadlineExceeded, InServer)
 		wantIdle(t, c)
+		for i, ch := range c.core.channels {
+			if got := ch.calls.Load(); got != 0 {
+				t.Errorf("calls counted on channel %d after all have ended = %d, want 0", i, got)
+			}
+		}
 		if err := c.Shutdown(t.Context()); err != nil {
 			t.Errorf("Shutdown() = %v, want nil", err)
 		}
@@ -80,6 +90,32 @@ func TestWhatWasSentWithAPolicyOfTheUsersIsNotCalledUnsent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRetriesOfAServiceConfigThatCameAlongAreOff: names of xds bring a service config
+// with them, which is not for us to turn off.
+func TestRetriesOfAServiceConfigThatCameAlongAreOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen()
+		calls := 0
+		serve(t, l, &upstream{call: func(context.Context, []byte) ([]byte, error) {
+			calls++
+			return nil, status.Error(codes.Unavailable, "no")
+		}})
+		xds := manual.NewBuilderWithScheme("xds")
+		state := resolver.State{Addresses: []resolver.Address{{Addr: "server"}}}
+		xds.BuildCallback = func(_ resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) {
+			state.ServiceConfig = cc.ParseServiceConfig(`{"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":4,"initialBackoff":"0.01s","maxBackoff":"0.01s","backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]}`)
+			if state.ServiceConfig.Err != nil {
+				t.Fatal(state.ServiceConfig.Err)
+			}
+			xds.InitialState(state)
+		}
+		c := dial(t, "xds:///upstream", capacity.Plan{InFlight: 1}, &Options{Resolvers: []resolver.Builder{xds}, DialOptions: []grpc.DialOption{grpc.WithContextDialer(pipeDial(l))}})
+		if err := ask(t.Context(), c); status.Code(err) != codes.Unavailable || calls != 1 {
+			t.Errorf("call = %v after %d attempts, want UNAVAILABLE after 1", err, calls)
+		}
+	})
 }
 
 func TestWarmOfAPolicyOfTheUsersNamesTheCause(t *testing.T) {

@@ -66,6 +66,26 @@ func TestABlackHoleIsLeftBeforeKeepaliveNoticesIt(t *testing.T) {
 	})
 }
 
+func TestALinkThatIsHeardOfAgainIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		c := dial(t, fleetName, perServer(1, 1), f.options())
+		warm(t, c)
+		f.servers["server-0"].Close() // nobody can be dialed in its place
+		l := c.core.readyLinks()[0]
+		for range 2 {
+			l.silent(l.reads.Load())
+		}
+		if !l.suspect.Load() {
+			t.Error("a link with two calls out of time and nothing in between is not suspected")
+		}
+		synctest.Wait()
+		if err := ask(t.Context(), c); err != nil || l.suspect.Load() {
+			t.Errorf("call = %v, still suspected: %v, want nil, and no suspicion", err, l.suspect.Load())
+		}
+	})
+}
+
 func TestABlackHoleThatIsAllThereIsEndsWithKeepalive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := pipenet.Listen()

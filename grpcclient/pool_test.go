@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,9 @@ import (
 	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/offtake-go/offtake/capacity"
 )
 
 func TestAnIdleConnectionStaysAndOneThatWasSentAwayComesBack(t *testing.T) {
@@ -21,6 +25,9 @@ func TestAnIdleConnectionStaysAndOneThatWasSentAwayComesBack(t *testing.T) {
 		c := dial(t, fleetName, perServer(1, 1), o)
 		warm(t, c)
 		<-time.After(2 * time.Hour) // grpc-go closes everything after 30 min
+		if err := ask(t.Context(), c); err != nil {
+			t.Errorf("call after two idle hours = %v, want nil", err)
+		}
 		if got, dials := c.Stats().Open, f.dialed(); got != 1 || dials != 1 {
 			t.Errorf("after two idle hours: %d connections, %d dials, want 1, 1", got, dials)
 		}
@@ -65,6 +72,55 @@ func TestOneAddressHasAsManyConnectionsAsThePlan(t *testing.T) {
 
 // TestAttributesDoNotMakeMoreConnections keeps an eye on grpc-go: should it begin to
 // tell addresses apart by them, the policy here could become smaller.
+// TestACallWaitsForAConnectionThatComesAndNotForAStream has two calls that had their
+// places before there was any connection, and a second server that is slow to dial.
+func TestACallWaitsForAConnectionThatComesAndNotForAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2, slow(time.Second), grpc.MaxConcurrentStreams(1))
+		f.delay["server-1"] = 300 * time.Millisecond
+		c := dial(t, fleetName, perServer(2, 1), f.options())
+		began := time.Now()
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() {
+				if err := ask(context.Background(), c); err != nil {
+					t.Errorf("call = %v, want nil", err)
+				}
+			})
+		}
+		group.Wait()
+		if took, over := time.Since(began), c.Stats().OverLimit; took != 1300*time.Millisecond || over != 0 {
+			t.Errorf("two calls took %v, %d of them above the limit, want 1.3s, 0", took, over)
+		}
+	})
+}
+
+func TestCallsGoToTheLessBusyOfTwoServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2, func(ctx context.Context, body []byte) ([]byte, error) {
+			if string(body) == "stay" {
+				<-ctx.Done()
+			}
+			return body, nil
+		})
+		c := dial(t, fleetName, capacity.Plan{InFlight: 20, Connections: 2}, f.options())
+		warm(t, c)
+		busy := c.core.readyLinks()[0]
+		for range 5 {
+			go (&pinnedConn{c.core, busy}).Invoke(t.Context(), methodCall, wrapperspb.Bytes([]byte("stay")), new(wrapperspb.BytesValue))
+		}
+		synctest.Wait()
+		for range 10 {
+			if err := ask(t.Context(), c); err != nil {
+				t.Errorf("call = %v, want nil", err)
+			}
+		}
+		if got := f.served[busy.address].Load(); got != 5 {
+			t.Errorf("calls of the busy server = %d, want the 5 that it is busy with", got)
+		}
+	})
+}
+
 func TestAnAddressThatIsNamedTwiceIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)

@@ -138,6 +138,20 @@ func TestAWordForLongerThanAnyCallEndsItAtOnce(t *testing.T) {
 	}
 }
 
+func TestNeverIsNeverWhateverTheCode(t *testing.T) {
+	calls := 0
+	u := &upstream{call: func(ctx context.Context, _ []byte) ([]byte, error) {
+		calls++
+		grpc.SetTrailer(ctx, metadata.Pairs(pushbackKey, "-1"))
+		return nil, status.Error(codes.Unavailable, "and stay away")
+	}}
+	bubble(t, capacity.Plan{InFlight: 1}, &Options{Methods: idempotent(codes.Unavailable)}, u, func(t *testing.T, c *Conn) {
+		if err := ask(t.Context(), c); status.Code(err) != codes.Unavailable || calls != 1 {
+			t.Errorf("call = %v after %d attempts, want UNAVAILABLE after 1", err, calls)
+		}
+	})
+}
+
 func TestACallForARetryIsNotRepeated(t *testing.T) {
 	s := &script{answers: []error{status.Error(codes.Unavailable, "no")}}
 	bubble(t, capacity.Plan{InFlight: 1}, &Options{Methods: idempotent(codes.Unavailable)}, &upstream{call: s.call}, func(t *testing.T, c *Conn) {

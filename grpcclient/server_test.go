@@ -159,6 +159,9 @@ func TestAServerThatIsBusyIsStillHealthy(t *testing.T) {
 				g.open(t)
 				synctest.Wait()
 				warm(t, c)
+				if got := c.Stats().Room; c.core.balancing.own && got != 9 {
+					t.Errorf("room on a connection of 10 streams = %d, want 9, and one to watch health", got)
+				}
 				var group sync.WaitGroup
 				for range 60 {
 					group.Go(func() { ask(context.Background(), c) })

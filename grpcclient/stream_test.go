@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/budget"
+	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
 // ticking sends a message each period until its caller has gone, or forever if n
@@ -212,6 +215,74 @@ func TestAFloodOfStreamsDoesNotBlockUnaryCalls(t *testing.T) {
 			t.Errorf("a unary call = %v, want nil", err)
 		}
 	})
+}
+
+func TestAStreamThatFindsNoPlaceTakesNone(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 2, Queue: capacity.NoQueue}, nil, &upstream{call: slow(time.Second)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() { ask(context.Background(), c) })
+		}
+		synctest.Wait()
+		_, err := c.NewStream(t.Context(), watchDesc, methodWatch)
+		wantCode(t, err, codes.ResourceExhausted, QueueFull)
+		if got := c.Stats().Streams; got != 0 {
+			t.Errorf("streams after a refusal = %d, want 0", got)
+		}
+		group.Wait()
+	})
+}
+
+func TestShutdownTurnsAStreamAwayThatWaits(t *testing.T) {
+	plan := capacity.Plan{InFlight: 2, Wait: time.Minute, Deadline: time.Hour}
+	bubble(t, plan, nil, &upstream{stream: ticking(1, time.Second)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		s := watchStream(t.Context(), t, c)
+		var group sync.WaitGroup
+		began := time.Now()
+		group.Go(func() {
+			_, err := c.NewStream(context.Background(), watchDesc, methodWatch)
+			wantCode(t, err, codes.Unavailable, ClientClosed)
+			if waited := time.Since(began); waited != 0 {
+				t.Errorf("a stream in the queue was turned away after %v, want at once", waited)
+			}
+		})
+		synctest.Wait()
+		group.Go(func() { c.Shutdown(context.Background()) })
+		if _, err := drain(s); err != io.EOF {
+			t.Errorf("the stream before it = %v, want EOF", err)
+		}
+		group.Wait()
+	})
+}
+
+func TestAStreamThatEndsWellPaysForRetries(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 1, RetryShare: 0.5}, nil, &upstream{stream: ticking(1, time.Millisecond)}, func(t *testing.T, c *Conn) {
+		for range 4 {
+			if _, err := drain(watchStream(t.Context(), t, c)); err != io.EOF {
+				t.Errorf("stream = %v, want EOF", err)
+			}
+		}
+		if got, want := c.Stats().Retries, budget.Floor+4*0.5; got != want {
+			t.Errorf("retries after four streams = %v, want %v", got, want)
+		}
+	})
+}
+
+func TestStreamsAreToldApartByWhoSendsMany(t *testing.T) {
+	for _, tt := range []struct {
+		desc grpc.StreamDesc
+		want telemetry.Method
+	}{
+		{grpc.StreamDesc{ServerStreams: true}, telemetry.ServerStream},
+		{grpc.StreamDesc{ClientStreams: true}, telemetry.ClientStream},
+		{grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, telemetry.BidiStream},
+	} {
+		if got := kindOf(&tt.desc); got != tt.want {
+			t.Errorf("kindOf(%+v) = %v, want %v", tt.desc, got, tt.want)
+		}
+	}
 }
 
 func TestMessagesGoBothWays(t *testing.T) {

@@ -74,6 +74,27 @@ func TestACallIsASpanThatTheServerContinues(t *testing.T) {
 	})
 }
 
+func TestAStreamIsASpanThatTheServerContinues(t *testing.T) {
+	recorder := tracetest.NewSpanRecorder()
+	o := &Options{TracerProvider: trace.NewTracerProvider(trace.WithSpanProcessor(recorder)), Propagator: propagation.TraceContext{}}
+	var parents []string
+	u := &upstream{stream: func(s grpc.ServerStream) error {
+		md, _ := metadata.FromIncomingContext(s.Context())
+		parents = append(parents, md.Get("traceparent")...)
+		return nil
+	}}
+	bubble(t, capacity.Plan{InFlight: 1}, o, u, func(t *testing.T, c *Conn) {
+		drain(watchStream(t.Context(), t, c))
+		spans := recorder.Ended()
+		if len(spans) != 1 || spans[0].Name() != "offtake.test.Upstream/Watch" {
+			t.Fatalf("spans = %v, want one of the stream", spans)
+		}
+		if id := spans[0].SpanContext().SpanID().String(); len(parents) != 1 || !contains(parents[0], id) {
+			t.Errorf("the server saw the parents %q, want the span %s", parents, id)
+		}
+	})
+}
+
 func TestARefusedCallIsASpanToo(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	o := &Options{TracerProvider: trace.NewTracerProvider(trace.WithSpanProcessor(recorder))}
