@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 
 // The modules beside the standard library. docs/dependencies.md says why.
 const (
-	metrics  = "github.com/prometheus/client_golang"
+	metrics  = "github.com/prometheus/client_golang github.com/prometheus/client_model" // its data model
 	traces   = "go.opentelemetry.io/otel"
 	grpc     = "google.golang.org/grpc"
 	protobuf = "google.golang.org/protobuf google.golang.org/genproto" // they come with grpc

@@ -24,8 +24,8 @@ type Client struct {
 	config      ClientConfig
 	registerer  prometheus.Registerer
 	meter       *meter
-	queueWait   prometheus.Histogram
-	connectWait prometheus.Histogram
+	queueWait   waits
+	connectWait waits
 	headers     prometheus.Histogram
 	body        prometheus.Histogram
 	dial        prometheus.Histogram
@@ -73,8 +73,8 @@ func NewClient(config ClientConfig) (*Client, error) {
 	labels := prometheus.Labels{"upstream": config.Upstream}
 	c := &Client{
 		config:      config,
-		queueWait:   prometheus.NewHistogram(histogram(clientQueueWait, labels)),
-		connectWait: prometheus.NewHistogram(histogram(clientConnectWait, labels)),
+		queueWait:   newWaits(clientQueueWait, labels),
+		connectWait: newWaits(clientConnectWait, labels),
 		headers:     prometheus.NewHistogram(histogram(clientHeaderWait, labels)),
 		body:        prometheus.NewHistogram(histogram(clientBodyTime, labels)),
 		dial:        prometheus.NewHistogram(histogram(clientDialSeconds, labels)),
@@ -105,13 +105,13 @@ func (c *Client) Close() {
 
 // QueueWait records how long a call waited for a place.
 func (c *Client) QueueWait(ctx context.Context, d time.Duration) {
-	c.queueWait.Observe(d.Seconds())
+	c.queueWait.observe(d)
 	c.meter.queueWait(ctx, d)
 }
 
 // ConnectWait records how long an attempt waited for its connection; 0 is a
 // reused one.
-func (c *Client) ConnectWait(d time.Duration) { c.connectWait.Observe(d.Seconds()) }
+func (c *Client) ConnectWait(d time.Duration) { c.connectWait.observe(d) }
 
 // Headers records how long an attempt waited for its response's headers, once it
 // had its connection.
@@ -155,7 +155,7 @@ type clientCollector Client
 
 // Describe implements prometheus.Collector.
 func (c *clientCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.body, c.dial, c.duration.vec} {
+	for _, h := range []prometheus.Collector{&c.queueWait, &c.connectWait, c.headers, c.body, c.dial, c.duration.vec} {
 		h.Describe(out)
 	}
 	r := c.read
@@ -169,7 +169,7 @@ func (c *clientCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *clientCollector) Collect(out chan<- prometheus.Metric) {
-	for _, h := range []prometheus.Collector{c.queueWait, c.connectWait, c.headers, c.body, c.dial, c.duration.vec} {
+	for _, h := range []prometheus.Collector{&c.queueWait, &c.connectWait, c.headers, c.body, c.dial, c.duration.vec} {
 		h.Collect(out)
 	}
 	s, r := c.config.State(), c.read

@@ -23,7 +23,7 @@ var (
 // semantic conventions of OpenTelemetry for calls. It is safe for concurrent use.
 type RPC struct {
 	registerer prometheus.Registerer
-	streamWait prometheus.Histogram
+	streamWait waits
 	overLimit  atomic.Uint64
 	overDesc   *prometheus.Desc
 
@@ -44,7 +44,7 @@ type rpcKey struct {
 func NewRPC(config ClientConfig) (*RPC, error) {
 	labels := prometheus.Labels{"upstream": config.Upstream}
 	r := &RPC{
-		streamWait: prometheus.NewHistogram(histogram(clientStreamWait, labels)),
+		streamWait: newWaits(clientStreamWait, labels),
 		overDesc:   clientOverLimit.desc(labels),
 		server:     []attribute.KeyValue{semconv.ServerAddress(config.Address), semconv.ServerPort(config.Port)},
 	}
@@ -73,7 +73,7 @@ func NewRPC(config ClientConfig) (*RPC, error) {
 func (r *RPC) Close() { r.registerer.Unregister((*rpcCollector)(r)) }
 
 // StreamWait records how long an attempt waited for a stream.
-func (r *RPC) StreamWait(d time.Duration) { r.streamWait.Observe(d.Seconds()) }
+func (r *RPC) StreamWait(d time.Duration) { r.streamWait.observe(d) }
 
 // OverLimit counts an attempt that has to wait for a stream.
 func (r *RPC) OverLimit() { r.overLimit.Add(1) }

@@ -21,7 +21,7 @@ var (
 type Server struct {
 	state      func() State
 	registerer prometheus.Registerer
-	queueWait  prometheus.Histogram
+	queueWait  waits
 	duration   *durations
 	read       serverDescs
 }
@@ -36,7 +36,7 @@ func NewServer(name string, registerer prometheus.Registerer, state func() State
 	labels := prometheus.Labels{"door": name}
 	s := &Server{
 		state:     state,
-		queueWait: prometheus.NewHistogram(histogram(serverQueueWait, labels)),
+		queueWait: newWaits(serverQueueWait, labels),
 		duration:  newDurations(serverDuration, labels),
 		read: serverDescs{
 			serverInFlight.desc(labels), serverQueueLength.desc(labels), serverPlaces.desc(labels),
@@ -52,7 +52,7 @@ func NewServer(name string, registerer prometheus.Registerer, state func() State
 func (s *Server) Close() { s.registerer.Unregister((*serverCollector)(s)) }
 
 // QueueWait records how long a request waited for a place.
-func (s *Server) QueueWait(d time.Duration) { s.queueWait.Observe(d.Seconds()) }
+func (s *Server) QueueWait(d time.Duration) { s.queueWait.observe(d) }
 
 // Request records a whole request.
 func (s *Server) Request(m Method, o Outcome, d time.Duration) { s.duration.observe(m, o, d) }
