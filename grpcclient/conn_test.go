@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/pipenet"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -245,6 +246,32 @@ func TestALimitThatIsStatedLateCountsToo(t *testing.T) {
 			if s := c.Stats(); s.Places != int(limit) || s.Room != int64(limit) {
 				t.Errorf("places, room after a server without a limit says %d = %d, %d, want that", limit, s.Places, s.Room)
 			}
+		}
+	})
+}
+
+func TestTheLimitOfAServerThatIsGoneIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		strict, free := pipenet.Listen(), pipenet.Listen()
+		server := serve(t, strict, &upstream{}, grpc.MaxConcurrentStreams(10))
+		serve(t, free, &upstream{})
+		c := dial(t, "passthrough:///upstream", capacity.Plan{InFlight: 40}, &Options{Dial: func(ctx context.Context, address string) (net.Conn, error) {
+			if d, ok := ctx.Deadline(); !ok || time.Until(d) < longestConnect {
+				t.Errorf("a dial has until %v, want %v at least, whatever pause came before", d, longestConnect)
+			}
+			if conn, err := strict.Dial(ctx, "", address); err == nil {
+				return conn, nil
+			}
+			return free.Dial(ctx, "", address)
+		}})
+		c.Warm(t.Context())
+		if got := c.Stats().Places; got != 10 {
+			t.Errorf("places with a limit of 10 = %d, want 10", got)
+		}
+		server.Stop()
+		<-time.After(2 * reconnectSpread)
+		if s := c.Stats(); s.Places != 40 || s.Room != 0 {
+			t.Errorf("places, room on a server without a limit = %d, %d, want 40, 0", s.Places, s.Room)
 		}
 	})
 }

@@ -83,6 +83,10 @@ func TestALinkThatIsHeardOfAgainIsUsedAgain(t *testing.T) {
 		if err := ask(t.Context(), c); err != nil || l.suspect.Load() {
 			t.Errorf("call = %v, still suspected: %v, want nil, and no suspicion", err, l.suspect.Load())
 		}
+		<-time.After(time.Minute)
+		if got := f.dialed(); got != 2 {
+			t.Errorf("dials a minute later = %d, want the first, and the one in its place that failed", got)
+		}
 	})
 }
 

@@ -3,7 +3,9 @@ package grpcclient
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +94,55 @@ func TestACallWaitsForAConnectionThatComesAndNotForAStream(t *testing.T) {
 		if took, over := time.Since(began), c.Stats().OverLimit; took != 1300*time.Millisecond || over != 0 {
 			t.Errorf("two calls took %v, %d of them above the limit, want 1.3s, 0", took, over)
 		}
+	})
+}
+
+// counted is a connection that is counted while it is open.
+type counted struct {
+	net.Conn
+	close func()
+}
+
+func (c *counted) Close() error {
+	c.close()
+	return c.Conn.Close()
+}
+
+func TestConnectionsThatAreNotWantedAnyMoreAreClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2, nil)
+		var open atomic.Int64
+		o := f.options()
+		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			c, err := f.dial(ctx, address)
+			if err != nil {
+				return nil, err
+			}
+			open.Add(1)
+			return &counted{c, sync.OnceFunc(func() { open.Add(-1) })}, nil
+		}
+		c := dial(t, fleetName, perServer(2, 2), o)
+		warm(t, c)
+		wantOpen := func(want int64, when string) {
+			t.Helper()
+			synctest.Wait()
+			if got := open.Load(); got != want {
+				t.Errorf("connections %s = %d, want %d", when, got, want)
+			}
+		}
+		wantOpen(4, "of a warm client")
+		<-time.After(3 * defaultMaxAge)
+		wantOpen(4, "after each was replaced")
+		s := f.state()
+		s.Endpoints = s.Endpoints[:1]
+		f.name.UpdateState(s)
+		wantOpen(4, "to one address of two, all of them there")
+		if err := c.Resize(perServer(1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		wantOpen(1, "with a smaller plan")
+		c.Close()
+		wantOpen(0, "of a closed client")
 	})
 }
 

@@ -138,6 +138,22 @@ func TestAWordForLongerThanAnyCallEndsItAtOnce(t *testing.T) {
 	}
 }
 
+func TestAChangedPlanChangesTheShareOfRetries(t *testing.T) {
+	plan := capacity.Plan{InFlight: 1, RetryShare: 0.1}
+	bubble(t, plan, nil, &upstream{}, func(t *testing.T, c *Conn) {
+		for range 10 {
+			ask(t.Context(), c)
+		}
+		plan.RetryShare = 0.5
+		if err := c.Resize(plan); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := c.Stats().Retries, budget.Floor+10*0.5; got != want {
+			t.Errorf("retries after ten calls and a share of 0.5 = %v, want %v", got, want)
+		}
+	})
+}
+
 func TestNeverIsNeverWhateverTheCode(t *testing.T) {
 	calls := 0
 	u := &upstream{call: func(ctx context.Context, _ []byte) ([]byte, error) {

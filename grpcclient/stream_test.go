@@ -234,6 +234,26 @@ func TestAStreamThatFindsNoPlaceTakesNone(t *testing.T) {
 	})
 }
 
+func TestAStreamWaitsOnceForItsTwoPlaces(t *testing.T) {
+	plan := capacity.Plan{InFlight: 2, Wait: 100 * time.Millisecond}
+	bubble(t, plan, nil, &upstream{call: slow(time.Second), stream: ticking(1, 60*time.Millisecond)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		var group sync.WaitGroup
+		group.Go(func() { drain(watchStream(context.Background(), t, c)) }) // the place for streams comes free
+		group.Go(func() { ask(context.Background(), c) })
+		synctest.Wait()
+		group.Go(func() { ask(context.Background(), c) }) // and the plan's goes to the one before
+		synctest.Wait()
+		began := time.Now()
+		_, err := c.NewStream(t.Context(), watchDesc, methodWatch)
+		wantCode(t, err, codes.ResourceExhausted, QueueTimeout)
+		if waited := time.Since(began); waited != plan.Wait {
+			t.Errorf("stream waited %v, want Plan.Wait of %v for both", waited, plan.Wait)
+		}
+		group.Wait()
+	})
+}
+
 func TestShutdownTurnsAStreamAwayThatWaits(t *testing.T) {
 	plan := capacity.Plan{InFlight: 2, Wait: time.Minute, Deadline: time.Hour}
 	bubble(t, plan, nil, &upstream{stream: ticking(1, time.Second)}, func(t *testing.T, c *Conn) {

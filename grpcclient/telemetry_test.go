@@ -169,6 +169,23 @@ func TestDiagnosticsMeasureTheWaitForAStream(t *testing.T) {
 	})
 }
 
+func TestDiagnosticsDoNotCallTheWaitForAConnectionOneForAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := prometheus.NewRegistry()
+		f := newFleet(t, 1, nil)
+		f.delay["server-0"] = 300 * time.Millisecond
+		o := f.options()
+		o.Diagnostics, o.Registerer = true, r
+		c := dial(t, fleetName, perServer(1, 1), o)
+		if err := ask(t.Context(), c); err != nil {
+			t.Errorf("call = %v, want nil", err)
+		}
+		if count, sum := series(t, r, "offtake_client_stream_wait_seconds", nil); count != 1 || sum != 0 {
+			t.Errorf("waits for a stream = %d with the sum %vs, want 1 with 0s", count, sum)
+		}
+	})
+}
+
 func TestEveryMetricHasItsName(t *testing.T) {
 	r := prometheus.NewRegistry()
 	bubble(t, capacity.Plan{InFlight: 2, Streams: 1}, &Options{Registerer: r}, &upstream{}, func(t *testing.T, c *Conn) {

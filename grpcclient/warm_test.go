@@ -105,6 +105,19 @@ func TestWarmCallsGoOutOnEachConnection(t *testing.T) {
 	})
 }
 
+func TestWarmWaitsForEachOfMoreAddressesThanThePlanHasConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 3, nil)
+		f.delay["server-2"] = 300 * time.Millisecond
+		c := dial(t, fleetName, capacity.Plan{InFlight: 1}, f.options())
+		began := time.Now()
+		warm(t, c)
+		if open, took := c.Stats().Open, time.Since(began); open != 3 || took != 300*time.Millisecond {
+			t.Errorf("after Warm: %d connections in %v, want 3 in 300ms", open, took)
+		}
+	})
+}
+
 func TestAClosedClientIsNotWarmAndNobodyWaitsForIt(t *testing.T) {
 	for name, config := range map[string]string{"our policy": "", "round_robin": roundRobin} {
 		t.Run(name, func(t *testing.T) {

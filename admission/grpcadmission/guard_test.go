@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -360,6 +361,70 @@ func TestNewNamesEveryMistakeAtOnce(t *testing.T) {
 	if strings.Contains(err.Error(), "Exempt[6]") {
 		t.Errorf("New(mistakes) = %v, want the good one left alone", err)
 	}
+}
+
+func TestTheDoorCountsCallsByHowTheyEnd(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		handle func() error
+		want   string
+	}{
+		{"well", func() error { return nil }, "2xx"},
+		{"a caller's mistake", func() error { return status.Error(codes.NotFound, "no such order") }, "4xx"},
+		{"a failure", func() error { return errors.New("broken") }, "5xx"},
+		{"a panic", func() error { panic("broken") }, "5xx"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := prometheus.NewRegistry()
+			door, err := admission.New(one, &admission.Options{Registerer: r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer door.Close()
+			g := newGuard(t, door, nil)
+			survive := func(call func()) {
+				defer func() { _ = recover() }() // the handler's panic
+				call()
+			}
+			survive(func() {
+				g.Unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/shop.Orders/Place"}, func(context.Context, any) (any, error) { return nil, tt.handle() })
+			})
+			survive(func() {
+				g.Stream(nil, contextStream{ctx: t.Context()}, &grpc.StreamServerInfo{FullMethod: "/shop.Orders/Watch"}, func(any, grpc.ServerStream) error { return tt.handle() })
+			})
+			if got := outcomes(t, r); len(got) != 1 || got[tt.want] != 2 {
+				t.Errorf("outcomes = %v, want 2 of %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// contextStream is a stream as far as its context.
+type contextStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s contextStream) Context() context.Context { return s.ctx }
+
+// outcomes are how many requests a door has counted, by their outcome.
+func outcomes(t *testing.T, r *prometheus.Registry) map[string]uint64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]uint64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if n := m.GetHistogram().GetSampleCount(); l.GetName() == "outcome" && n > 0 {
+					counts[l.GetValue()] += n
+				}
+			}
+		}
+	}
+	return counts
 }
 
 func TestStatusesAreThoseOfTheCodes(t *testing.T) {

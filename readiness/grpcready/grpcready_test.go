@@ -234,8 +234,8 @@ func TestShutdownEndsAStreamWithoutEndAndLetsCallsFinish(t *testing.T) {
 				if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took < time.Second || took > time.Second+stopTime {
 					t.Errorf("Shutdown(1s) = %v after %v, want the deadline within %v of it", err, took, stopTime)
 				}
-				if err := <-ended; status.Code(err) != codes.Unavailable {
-					t.Errorf("the stream ended with %v, want UNAVAILABLE", err)
+				if err := <-ended; status.Code(err) != codes.Unavailable || time.Since(start) > time.Second+stopTime {
+					t.Errorf("the stream ended with %v after %v, want UNAVAILABLE with the deadline of 1s", err, time.Since(start))
 				}
 				if err := <-call; err != nil {
 					t.Errorf("the call that ran = %v, want nil", err)
