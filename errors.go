@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// Both sentinels mean the same for a caller: the call was refused on this side,
-// nothing was sent, and it is safe to try elsewhere.
+// Both sentinels mean the same for a caller: the call was refused on this side, and
+// it is safe to try elsewhere. Nothing was sent, unless a client's RetryError holds
+// the refusal: then it was the repetition that was refused, of a call that may be
+// repeated.
 var (
 	// ErrBusy says that no place came free in time. It is no failure of the
 	// upstream, and must never be counted as one.

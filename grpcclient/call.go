@@ -35,7 +35,11 @@ type call struct {
 // its attempts. Options that hear of an end, as grpc.OnFinish and grpc.Trailer, hear
 // of each attempt's.
 func (c *Conn) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
-	return c.core.invoke(ctx, nil, method, args, reply, options)
+	core, err := c.alive()
+	if err != nil {
+		return err
+	}
+	return core.invoke(ctx, nil, method, args, reply, options)
 }
 
 func (c *core) invoke(ctx context.Context, pinned *link, method string, args, reply any, options []grpc.CallOption) error {

@@ -173,16 +173,20 @@ func (c *core) fitLocked() {
 // added and taken away at once, except with a load-balancing policy that is not
 // ours. A plan with mistakes changes nothing.
 func (c *Conn) Resize(plan capacity.Plan) error {
-	sizes, err := resolvePlan(plan, c.core.options.Streams)
+	core, err := c.alive()
 	if err != nil {
-		return fmt.Errorf("grpcclient: %s: %w", c.core.name, err)
+		return err
 	}
-	c.core.fitting.Lock()
-	c.core.sizes.Store(sizes)
-	c.core.budget.Resize(sizes.plan.RetryShare)
-	c.core.fitLocked()
-	c.core.fitting.Unlock()
-	c.core.pool.resize()
+	sizes, err := resolvePlan(plan, core.options.Streams)
+	if err != nil {
+		return fmt.Errorf("grpcclient: %s: %w", core.name, err)
+	}
+	core.fitting.Lock()
+	core.sizes.Store(sizes)
+	core.budget.Resize(sizes.plan.RetryShare)
+	core.fitLocked()
+	core.fitting.Unlock()
+	core.pool.resize()
 	return nil
 }
 
@@ -190,7 +194,11 @@ func (c *Conn) Resize(plan capacity.Plan) error {
 // the retry budget is made and counted (observed="true" in
 // offtake_client_refused_total and offtake_client_limited_total), and none is
 // applied. The limits on times stay.
-func (c *Conn) Observe(on bool) { c.core.observe(on) }
+func (c *Conn) Observe(on bool) {
+	if core, err := c.alive(); err == nil {
+		core.observe(on)
+	}
+}
 
 func (c *core) observe(on bool) {
 	c.observing.Store(on)
@@ -203,23 +211,31 @@ func (c *core) observe(on bool) {
 // first, it returns context.Cause(ctx) and leaves the connection draining: call
 // Close to end the rest.
 func (c *Conn) Shutdown(ctx context.Context) error {
-	c.core.streams.Close()
-	if err := c.core.gate.Drain(ctx); err != nil {
-		return fmt.Errorf("grpcclient: %s: shutdown: %w", c.core.name, err)
+	core, err := c.alive()
+	if err != nil {
+		return err
+	}
+	core.streams.Close()
+	if err := core.gate.Drain(ctx); err != nil {
+		return fmt.Errorf("grpcclient: %s: shutdown: %w", core.name, err)
 	}
 	return c.Close()
 }
 
 // Close refuses new calls and those that wait, ends those in flight with CANCELED,
 // closes all connections, and takes the metrics off the registry. It always returns
-// nil, and may be called again.
+// nil for a connection that New made, and may be called again.
 func (c *Conn) Close() error {
-	c.core.streams.Close()
-	c.core.gate.Close()
-	c.core.pool.close()
-	c.core.closeChannels()
-	c.core.telemetry.Close()
-	c.core.rpc.Close()
+	core, err := c.alive()
+	if err != nil {
+		return err
+	}
+	core.streams.Close()
+	core.gate.Close()
+	core.pool.close()
+	core.closeChannels()
+	core.telemetry.Close()
+	core.rpc.Close()
 	return nil
 }
 

@@ -34,24 +34,28 @@ type Stats struct {
 
 // Stats reads the connection.
 func (c *Conn) Stats() Stats {
+	core, err := c.alive()
+	if err != nil {
+		return Stats{}
+	}
 	now := time.Now()
-	s, streams := c.core.gate.Snapshot(), c.core.streams.Snapshot()
-	rate, hold := c.core.flow.Measure(now)
+	s, streams := core.gate.Snapshot(), core.streams.Snapshot()
+	rate, hold := core.flow.Measure(now)
 	stats := Stats{
-		Upstream:  c.core.name,
-		Plan:      c.core.sizes.Load().plan,
+		Upstream:  core.name,
+		Plan:      core.sizes.Load().plan,
 		Places:    s.Places,
 		InFlight:  s.InFlight,
 		Streams:   streams.InFlight,
 		Queued:    s.Waiting + streams.Waiting,
-		Open:      c.core.open(),
-		Oldest:    c.core.pool.oldest(now),
-		Room:      c.core.roomNow(),
+		Open:      core.open(),
+		Oldest:    core.pool.oldest(now),
+		Room:      core.roomNow(),
 		Rate:      rate,
 		Required:  rate * hold.Seconds(),
 		Hold:      hold,
-		OverLimit: c.core.rpc.OverLimits(),
-		Retries:   c.core.budget.Balance(now),
+		OverLimit: core.rpc.OverLimits(),
+		Retries:   core.budget.Balance(now),
 		Observing: s.Observing,
 		Draining:  s.Draining,
 	}
@@ -65,7 +69,13 @@ func (c *Conn) Stats() Stats {
 // failure or its word that it is busy, the latest first: of attempts, those among
 // them that a retry made good, of streams, of dials, and of calls that ran out of
 // time in the queue.
-func (c *Conn) Failures() []offtake.Failure { return c.core.telemetry.Failures() }
+func (c *Conn) Failures() []offtake.Failure {
+	core, err := c.alive()
+	if err != nil {
+		return nil
+	}
+	return core.telemetry.Failures()
+}
 
 // roomNow is how many streams the connections may carry, or 0 without a limit.
 func (c *core) roomNow() int64 {

@@ -45,7 +45,11 @@ type stream struct {
 // NewStream implements grpc.ClientConnInterface: it opens a stream, once. A stream
 // is never sent again: only its caller knows what was read from it.
 func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
-	return c.core.newStream(ctx, nil, desc, method, options)
+	core, err := c.alive()
+	if err != nil {
+		return nil, err
+	}
+	return core.newStream(ctx, nil, desc, method, options)
 }
 
 func (c *core) newStream(ctx context.Context, pinned *link, desc *grpc.StreamDesc, method string, options []grpc.CallOption) (grpc.ClientStream, error) {

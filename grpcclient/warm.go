@@ -41,7 +41,10 @@ const warmRounds = 3
 // Warm does not ask the channel's state: grpc-go calls a channel ready when the
 // first of its connections is.
 func (c *Conn) Warm(ctx context.Context) error {
-	k := c.core
+	k, err := c.alive()
+	if err != nil {
+		return err
+	}
 	for _, ch := range k.channels {
 		ch.Connect()
 	}

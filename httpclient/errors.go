@@ -145,8 +145,11 @@ type RetryError struct {
 	Earlier  error // how the attempt before ended; may be a *StatusError
 }
 
-// Error names the attempts and both causes.
+// Error names the attempts and both causes, and one that they share once.
 func (e *RetryError) Error() string {
+	if e.Err.Error() == e.Earlier.Error() {
+		return fmt.Sprintf("after %d attempts: %v (and the same before that)", e.Attempts, e.Err)
+	}
 	return fmt.Sprintf("after %d attempts: %v (before that: %v)", e.Attempts, e.Err, e.Earlier)
 }
 

@@ -189,3 +189,18 @@ func TestAnAttemptThatTimedOutIsRetriedAndTheCallerIsNot(t *testing.T) {
 		}
 	})
 }
+
+func TestARetryErrorSaysACauseThatItsAttemptsShareOnce(t *testing.T) {
+	reset, busy := errors.New("connection reset"), &StatusError{Code: 503}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{&RetryError{Attempts: 3, Err: reset, Earlier: busy}, "after 3 attempts: connection reset (before that: status 503)"},
+		{&RetryError{Attempts: 3, Err: busy, Earlier: &StatusError{Code: 503}}, "after 3 attempts: status 503 (and the same before that)"},
+	} {
+		if got := tt.err.Error(); got != tt.want {
+			t.Errorf("Error() = %q, want %q", got, tt.want)
+		}
+	}
+}
