@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,13 +88,13 @@ func TestEveryPacketFaultHasItsOutcome(t *testing.T) {
 // namespace is a host of its own: a network namespace with one cable to this one.
 type namespace struct{ name, address string }
 
-func newNamespace(t *testing.T, n int) *namespace {
+func newNamespace(t *testing.T, number int) *namespace {
 	t.Helper()
 	need(t, "iptables", "iptables")
 	need(t, "ip", "iproute2")
-	id := fmt.Sprintf("offtake-%d-%d", os.Getpid(), n)
-	cable := fmt.Sprintf("ot%d-%d", os.Getpid(), n)
-	here, there := fmt.Sprintf("198.18.%d.1/30", n), fmt.Sprintf("198.18.%d.2/30", n) // RFC 2544: nobody's
+	id := fmt.Sprintf("offtake-%d-%d", os.Getpid(), number)
+	cable := fmt.Sprintf("ot%d-%d", os.Getpid(), number)
+	here, there := fmt.Sprintf("198.18.%d.1/30", number), fmt.Sprintf("198.18.%d.2/30", number) // RFC 2544: nobody's
 	if out, err := exec.Command("ip", "netns", "add", id).CombinedOutput(); err != nil {
 		missing(t, "a network namespace can't be made; root is needed, or CAP_SYS_ADMIN and CAP_NET_ADMIN: ip netns add: %v\n%s", err, out)
 	}
@@ -108,7 +109,15 @@ func newNamespace(t *testing.T, n int) *namespace {
 	} {
 		mustRun(t, "ip", args...)
 	}
-	return &namespace{id, strings.TrimSuffix(there, "/30")}
+	n := &namespace{id, strings.TrimSuffix(there, "/30")}
+	eventually(t, 20*time.Second, "the cable carries packets", func() (any, bool) { // the first ones may be lost
+		conn, err := net.DialTimeout("tcp", net.JoinHostPort(n.address, "1"), time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err, errors.Is(err, syscall.ECONNREFUSED)
+	})
+	return n
 }
 
 // mustRun runs a program that must not fail.
