@@ -130,6 +130,7 @@ func (r *Report) ofLoad() []contest {
 	return []contest{
 		{"goodput at twice the load", at(2, lost), kept, 0, 0.05, stalls},
 		{"goodput at three times the load", at(3, lost), kept, 0, 0.05, stalls},
+		{"p99 of those, at twice the load", at(2, func(o measure.Overload) float64 { return o.P99 }), milliseconds, 0.1, 0, nil},
 		{"wasted requests at twice the load", at(2, func(o measure.Overload) float64 { return float64(o.Wasted) }), count, 0, 5, stalls},
 		{"dials at twice the load", at(2, func(o measure.Overload) float64 { return float64(o.Dials) }), count, 0, 5, stalls},
 		{"memory of a call in a crowd", waiters(func(w measure.Waiters) float64 { return w.During }), inBytes, 0.1, 200, nil},

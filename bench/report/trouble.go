@@ -17,7 +17,7 @@ func (r *Report) trouble() []Table {
 func (r *Report) overload() Table {
 	return Table{
 		Name: "overload",
-		Lead: "Ten connections of TLS, each busy for 20 ms with a call, so 500 calls a second at the most; callers leave after 200 ms. Goodput is what was completed in time, as a share of that (of what was offered, below it).",
+		Lead: "Ten connections of TLS, each busy for 20 ms with a call; callers leave after 200 ms. The capacity is what ten callers get, one call after the other, over the same transport, before each load: just under 500 calls a second. Goodput is the rate completed in time, as a share of that (of what was offered, below it).",
 		Head: []string{"overload", "offered", "goodput", "p99", "dials", "wasted", "requests per call"},
 		Rows: rowsOf(r.Overload, func(o measure.Overload) []string {
 			return []string{
