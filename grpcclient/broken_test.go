@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/offtake-go/offtake/capacity"
-	"github.com/offtake-go/offtake/internal/pipenet"
 )
 
 func TestAStormOfGoAwaysFailsNoCallAndLosesNoPlace(t *testing.T) {
@@ -156,57 +154,4 @@ func TestLinksThatBreakAreCountedRight(t *testing.T) {
 			t.Errorf("calls counted on a link after all have ended = %d, want 0", got)
 		}
 	}
-}
-
-func TestClientsOfAServerThatRestartsComeBackOneByOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const clients = 200
-		var (
-			mu    sync.Mutex
-			back  []time.Duration
-			since time.Time
-		)
-		l := pipenet.Listen()
-		u := &upstream{}
-		server := serve(t, l, u)
-		for range clients {
-			first := true
-			c := dial(t, "passthrough:///upstream", capacity.Plan{InFlight: 1}, &Options{
-				Dial: func(ctx context.Context, address string) (net.Conn, error) {
-					mu.Lock()
-					if !first {
-						back = append(back, time.Since(since))
-					}
-					first = false
-					at := l
-					mu.Unlock()
-					return at.Dial(ctx, "", address)
-				},
-			})
-			warm(t, c)
-		}
-		mu.Lock()
-		l, since = pipenet.Listen(), time.Now()
-		mu.Unlock()
-		server.Stop()
-		serve(t, l, u)
-		<-time.After(5 * time.Second)
-		mu.Lock()
-		defer mu.Unlock()
-		if len(back) != clients {
-			t.Fatalf("dials after the restart = %d, want %d", len(back), clients)
-		}
-		slices.Sort(back)
-		for i := range back {
-			n := 0
-			for _, at := range back[i:] {
-				if at-back[i] < 100*time.Millisecond {
-					n++
-				}
-			}
-			if n > clients/4 {
-				t.Errorf("clients back within the 100ms from %v = %d of %d, want at most a quarter", back[i], n, clients)
-			}
-		}
-	})
 }

@@ -19,6 +19,10 @@ import (
 	"github.com/offtake-go/offtake/internal/pipenet"
 )
 
+// nobody is an address on which nobody listens, and nobody will: the port of a
+// listener that was closed may be the next one's.
+const nobody = "127.0.0.1:1"
+
 // bubble runs a test with a real server and a real client over net.Pipe, in time
 // that stands still while anything runs.
 func bubble(t *testing.T, plan capacity.Plan, o *Options, handler http.HandlerFunc, test func(t *testing.T, c *Client)) {

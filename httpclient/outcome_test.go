@@ -25,8 +25,6 @@ func faults(t *testing.T) map[string]*Client {
 	once := capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry}
 	quick := once
 	quick.Attempt, quick.Deadline = 100*time.Millisecond, time.Second
-	closed := newListener(t, "127.0.0.1:0")
-	closed.Close()
 	reset := raw(t, once, nil, answers(func(conn net.Conn, _ *http.Request) bool {
 		conn.(*net.TCPConn).SetLinger(0)
 		return false
@@ -44,10 +42,10 @@ func faults(t *testing.T) map[string]*Client {
 	full.core.gate.TryEnter()
 	slowOne, _ := loopback(t, quick, nil, slow(time.Minute))
 	proxied := newClient(t, "https://upstream.example", once, &Options{Base: &http.Transport{
-		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: closed.Addr().String()}),
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: nobody}),
 	}})
 	return map[string]*Client{
-		"nobody listens":        newClient(t, "http://"+closed.Addr().String(), once, nil),
+		"nobody listens":        newClient(t, "http://"+nobody, once, nil),
 		"no proxy":              proxied,
 		"unknown name":          unknown,
 		"unknown certificate":   newClient(t, secure.URL, once, nil),

@@ -117,9 +117,7 @@ func TestWarmSaysWhyItIsNotWarm(t *testing.T) {
 		wantWarmError(t, c, t.Context(), "deadline exceeded")
 	})
 	t.Run("nobody listens", func(t *testing.T) {
-		l := newListener(t, "127.0.0.1:0")
-		l.Close()
-		c := newClient(t, "http://"+l.Addr().String(), capacity.Plan{InFlight: 5}, nil)
+		c := newClient(t, "http://"+nobody, capacity.Plan{InFlight: 5}, nil)
 		wantWarmError(t, c, t.Context(), "refused")
 		wantCount(t, c, "dials_total", "connect", 1) // asked once
 	})

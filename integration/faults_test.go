@@ -61,7 +61,7 @@ func TestWhatCanNotBeConnectedHasItsOutcome(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	for _, c := range []struct{ name, url, outcome string }{
-		{"nobody listens", "http://" + freeAddress(t), "connect"},
+		{"nobody listens", "http://" + nobody, "connect"},
 		{"no such name", "http://" + strings.Repeat("x", 64) + ".invalid", "dns"}, // too long a label to ask a server for
 		{"no TLS on the other side", strings.Replace(plain.URL, "http:", "https:", 1), "tls"},
 	} {
@@ -89,7 +89,7 @@ func TestFaultsOfGRPCHaveTheirOutcome(t *testing.T) {
 		{"a black hole", "", `{"type": "timeout", "attributes": {"timeout": 0}}`, nil, "connect"},
 		{"a reset", "", `{"type": "reset_peer", "attributes": {"timeout": 0}}`, nil, "connect"},
 		{"an answer that is cut off", "", `{"type": "limit_data", "attributes": {"bytes": 60}}`, nil, "UNAVAILABLE"},
-		{"nobody listens", freeAddress(t), "", nil, "connect"},
+		{"nobody listens", nobody, "", nil, "connect"},
 		{"no such name", strings.Repeat("x", 64) + ".invalid:443", "", nil, "dns"},
 		{"no TLS on the other side", address, "", secure, "tls"},
 	} {

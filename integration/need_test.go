@@ -92,7 +92,10 @@ func start(t *testing.T, path string, args ...string) {
 	})
 }
 
-// freeAddress is one on the loopback that nobody listens on.
+// nobody is an address on which nobody listens, and nobody will.
+const nobody = "127.0.0.1:1"
+
+// freeAddress is one on the loopback for somebody to listen on at once.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
