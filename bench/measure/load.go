@@ -168,7 +168,8 @@ func (t *traffic) call() {
 	defer cancel()
 	c := call{began: time.Now()}
 	status, err := t.do(ctx, t.url)
-	c.took, c.good = time.Since(c.began), err == nil && status == http.StatusOK
+	c.took = time.Since(c.began)
+	c.good = err == nil && status == http.StatusOK && c.took < t.deadline // net/http may still hand over an answer that came as it closed the connection
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = append(t.ended, c)
