@@ -95,7 +95,7 @@ func (a *attempt) stage() Stage {
 	case a.has(markOver), a.has(markPicked) && a.link.Load().full():
 		return StageQuota
 	case a.has(markPicked):
-		return StageCreds
+		return StageCredentials
 	case a.core.pool.named.Load():
 		return StageConnect
 	}

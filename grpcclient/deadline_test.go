@@ -116,7 +116,7 @@ func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 			}
 			return c
 		}},
-		{StageCreds, InCreds, telemetry.Timeout, func(t *testing.T) *Conn {
+		{StageCredentials, InCredentials, telemetry.Timeout, func(t *testing.T) *Conn {
 			c := piped(t, plan, &Options{DialOptions: []grpc.DialOption{grpc.WithPerRPCCredentials(stuckCredentials{})}}, &upstream{})
 			warm(t, c)
 			return c

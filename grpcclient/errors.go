@@ -26,13 +26,13 @@ type Stage string
 
 // The stages of a call, in their order.
 const (
-	StageQueue   Stage = "queue"           // for a place; nothing was sent
-	StageResolve Stage = "name resolution" // for the first addresses; nothing was sent
-	StageConnect Stage = "connection"      // for a connection that is ready; nothing was sent
-	StageCreds   Stage = "credentials"     // for those of the call; nothing was sent
-	StageQuota   Stage = "stream quota"    // for a stream on it; nothing was sent
-	StageServer  Stage = "server"          // sent: for the answer
-	StageSent    Stage = "sent"            // beyond the connection, with a load-balancing policy that is not ours
+	StageQueue       Stage = "queue"           // for a place; nothing was sent
+	StageResolve     Stage = "name resolution" // for the first addresses; nothing was sent
+	StageConnect     Stage = "connection"      // for a connection that is ready; nothing was sent
+	StageCredentials Stage = "credentials"     // for those of the call; nothing was sent
+	StageQuota       Stage = "stream quota"    // for a stream on it; nothing was sent
+	StageServer      Stage = "server"          // sent: for the answer
+	StageSent        Stage = "sent"            // beyond the connection, with a load-balancing policy that is not ours
 )
 
 // TimeoutError says that a bound of this client, not of the caller's context,

@@ -19,16 +19,16 @@ type Reason string
 // grpcadmission. Those that begin with CLIENT, and those before InServer, say that
 // nothing was sent; those that begin with SERVER, that nothing was begun.
 const (
-	QueueFull    Reason = "CLIENT_QUEUE_FULL"    // RESOURCE_EXHAUSTED: refused here, at once
-	QueueTimeout Reason = "CLIENT_QUEUE_TIMEOUT" // RESOURCE_EXHAUSTED: refused here, after the wait or instead of it
-	ClientClosed Reason = "CLIENT_CLOSED"        // UNAVAILABLE: refused here, for good
-	NoConnection Reason = "NO_READY_CONNECTION"  // UNAVAILABLE
-	InQueue      Reason = "IN_CLIENT_QUEUE"      // out of time, or canceled, there
-	InResolve    Reason = "IN_NAME_RESOLUTION"
-	InConnect    Reason = "IN_CONNECT"
-	InCreds      Reason = "IN_CREDENTIALS"
-	InQuota      Reason = "IN_STREAM_QUOTA"
-	InServer     Reason = "IN_SERVER"
+	QueueFull     Reason = "CLIENT_QUEUE_FULL"    // RESOURCE_EXHAUSTED: refused here, at once
+	QueueTimeout  Reason = "CLIENT_QUEUE_TIMEOUT" // RESOURCE_EXHAUSTED: refused here, after the wait or instead of it
+	ClientClosed  Reason = "CLIENT_CLOSED"        // UNAVAILABLE: refused here, for good
+	NoConnection  Reason = "NO_READY_CONNECTION"  // UNAVAILABLE
+	InQueue       Reason = "IN_CLIENT_QUEUE"      // out of time, or canceled, there
+	InResolve     Reason = "IN_NAME_RESOLUTION"
+	InConnect     Reason = "IN_CONNECT"
+	InCredentials Reason = "IN_CREDENTIALS"
+	InQuota       Reason = "IN_STREAM_QUOTA"
+	InServer      Reason = "IN_SERVER"
 
 	ServerBusy     Reason = "SERVER_BUSY"       // RESOURCE_EXHAUSTED: refused by the upstream, with a word on when to come back
 	ServerDraining Reason = "SERVER_DRAINING"   // UNAVAILABLE: refused by the upstream, which is shutting down
@@ -87,8 +87,8 @@ func (s Stage) reason() Reason {
 		return InResolve
 	case StageConnect:
 		return InConnect
-	case StageCreds:
-		return InCreds
+	case StageCredentials:
+		return InCredentials
 	case StageQuota:
 		return InQuota
 	}

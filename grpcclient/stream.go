@@ -60,7 +60,7 @@ func (c *core) newStream(ctx context.Context, pinned *link, desc *grpc.StreamDes
 	s.idle = bound{PhaseIdle, orElse(own.Idle, plan.BodyIdle)}
 	s.attempt = &attempt{core: c, pinned: pinned}
 	if err := s.enter(s.start.Add(opening.limit)); err != nil {
-		s.settle(err)
+		s.settle(time.Now(), err)
 		return nil, err
 	}
 	return s.open(desc, opening, orElse(own.Lifetime, c.options.Lifetime), options)
@@ -145,7 +145,9 @@ func (s *stream) open(desc *grpc.StreamDesc, opening *bound, lifetime time.Durat
 }
 
 // expired ends a stream whose context has ended, whoever ended it.
-func (s *stream) expired() { s.end(s.explain(status.FromContextError(s.attempt.Err()).Err())) }
+func (s *stream) expired() {
+	s.ended.Do(func() { s.leave(s.explain(status.FromContextError(s.attempt.Err()).Err())) })
+}
 
 // closed is told by grpc-go that a stream is over. It is the end if all are, with
 // the client.
@@ -185,20 +187,20 @@ func (s *stream) leave(err error) {
 	if !o.Failed() {
 		k.budget.Success(now)
 	}
-	s.settle(err)
+	s.settle(now, err)
 	s.cancel(nil)
 	s.expire()
 }
 
 // settle records the stream.
-func (s *stream) settle(err error) {
+func (s *stream) settle(now time.Time, err error) {
 	k := s.attempt.core
-	o := outcomeOf(err)
+	o, took := outcomeOf(err), now.Sub(s.start)
 	if err != nil {
-		k.telemetry.Failed(o, time.Now(), err)
+		k.telemetry.Failed(o, now, err)
 	}
-	k.telemetry.Call(s.caller, s.kind, 0, o, time.Since(s.start))
-	k.rpc.Call(s.caller, s.name, o, time.Since(s.start))
+	k.telemetry.Call(s.caller, s.kind, 0, o, took)
+	k.rpc.Call(s.caller, s.name, o, took)
 	if s.span != nil {
 		k.endSpan(s.span, s.method, o, s.waited, 1)
 	}

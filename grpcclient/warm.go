@@ -107,7 +107,7 @@ func (c *Conn) warmCalls(ctx context.Context, want int) error {
 		}
 	}
 	if warm < want {
-		if k.pool.view().closed {
+		if k.pool.over() {
 			errs = append(errs, offtake.ErrClosed)
 		}
 		return &WarmError{k.name, want, warm, errors.Join(errs...)}

@@ -115,8 +115,9 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 // in vain: a histogram of waits that ended well would show the least when
 // upstreams are at their worst.
 func (a *attempt) fail(err error) {
+	now := a.call.now()
 	a.mu.Lock()
-	wait, waiting := a.call.now()-a.connected, a.connections == 0
+	wait, waiting := now-a.connected, a.connections == 0
 	a.mu.Unlock()
 	if waiting {
 		a.call.core.telemetry.ConnectWait(wait)
@@ -124,7 +125,7 @@ func (a *attempt) fail(err error) {
 		a.call.core.telemetry.Headers(wait)
 	}
 	o := outcomeOf(err, a.call.ctx)
-	a.call.core.telemetry.Failed(o, time.Now(), err)
+	a.call.core.telemetry.Failed(o, a.call.start.Add(now), err)
 	a.end(o)
 }
 

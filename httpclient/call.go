@@ -120,11 +120,11 @@ func (c *core) refused(ctx context.Context, began time.Time, waited time.Duratio
 // ends with the body; a is nil if it ended between two attempts.
 func (l *call) settle(a *attempt, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
-		o := outcomeOf(err, l.ctx)
+		o, now := outcomeOf(err, l.ctx), l.now()
 		if a == nil {
-			l.core.telemetry.Failed(o, time.Now(), err)
+			l.core.telemetry.Failed(o, l.start.Add(now), err)
 		}
-		l.end(o, l.now())
+		l.end(o, now)
 		return nil, l.explain(err)
 	}
 	l.code = resp.StatusCode
