@@ -107,23 +107,9 @@ func replay(t *testing.T, c trouble) (page string) {
 // each calls the upstream that the path names.
 func each(service *factory.Service) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		client, err := service.HTTP(strings.TrimPrefix(r.URL.Path, "/"))
-		if err != nil {
+		if err := call(r.Context(), service, strings.TrimPrefix(r.URL.Path, "/")); err != nil {
 			admission.WriteError(w, err)
-			return
 		}
-		req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "/", nil)
-		if err != nil {
-			admission.WriteError(w, err)
-			return
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			admission.WriteError(w, err)
-			return
-		}
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
 	})
 }
 

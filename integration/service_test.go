@@ -103,25 +103,31 @@ func serveContract(t *testing.T, file string, app func(*factory.Service) http.Ha
 func orders(service *factory.Service) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{"card-processor", "ledger"} {
-			client, err := service.HTTP(name)
-			if err != nil {
+			if err := call(r.Context(), service, name); err != nil {
 				admission.WriteError(w, err)
 				return
 			}
-			req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "/", nil)
-			if err != nil {
-				admission.WriteError(w, err)
-				return
-			}
-			resp, err := client.Do(req)
-			if err != nil {
-				admission.WriteError(w, err)
-				return
-			}
-			io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
 		}
 	})
+}
+
+// call calls an upstream, and reads what it says.
+func call(ctx context.Context, service *factory.Service, upstream string) error {
+	client, err := service.HTTP(upstream)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
 }
 
 // load makes calls at a rate, whether or not they are answered, and counts what
