@@ -79,6 +79,7 @@ func (b Bump) Recoveries(stack peers.HTTP) (Recovery, error) {
 
 	t := traffic{do: client.Do, url: u.URL, rate: b.Rate, deadline: b.Sizes.Deadline}
 	t.offer(time.Second) // so that the pool stands
+	t.wait()             // or the last of their requests would be counted with those of the bump
 	began, requests := time.Now(), u.requests.Load()
 	slow.Store(true)
 	t.offer(b.Lasts)

@@ -60,7 +60,7 @@ func TestARecoveryIsTheFirstGoodSecond(t *testing.T) {
 func TestAnUpstreamThatTurnsAllAwayDoesNotRecover(t *testing.T) {
 	b := Bump{
 		Workers: 1, Queue: 0, Work: time.Millisecond, Slow: time.Millisecond, Rate: 100,
-		Sizes: peers.Sizes{InFlight: 4, Deadline: 100 * time.Millisecond}, Lasts: 100 * time.Millisecond,
+		Sizes: peers.Sizes{InFlight: 4, Deadline: time.Second}, Lasts: 100 * time.Millisecond,
 	}
 	got, err := b.Recoveries(stack(t, "net/http"))
 	if err != nil || got.Seconds != never || got.During != 0 || got.PerCall != 1 {
