@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/offtake-go/offtake/tools/check"
+	"github.com/offtake-go/offtake/tools/check/manifest"
 	"github.com/offtake-go/offtake/tools/internal/plain"
 )
 
@@ -13,18 +14,26 @@ import (
 func GitHub(out io.Writer, r *check.Report) error {
 	var b strings.Builder
 	for _, p := range r.Broken {
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=unreadable::%s\n", property(p.File), max(p.Line, 1), message(plain.Lines(p.Text)))
+		fmt.Fprintf(&b, "::error %stitle=unreadable::%s\n", place(p.Ref), message(plain.Lines(p.Text)))
 	}
 	for _, f := range r.Findings {
-		at := ""
-		if f.Ref.File != "" && f.Ref.File != "-" {
-			at = fmt.Sprintf("file=%s,line=%d,", property(f.Ref.File), max(f.Ref.Line, 1))
-		}
-		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", command(f.Severity), at, property(f.Rule+" "+f.Title), message(plain.Text(f.Subject+": "+f.Evidence)+"\nwould do: "+plain.Text(f.Remedy)))
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", command(f.Severity), place(f.Ref), property(f.Rule+" "+f.Title), message(plain.Text(f.Subject+": "+f.Evidence)+"\nwould do: "+plain.Text(f.Remedy)))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "::notice title=offtake check::%s\n", message(plain.Text(note)))
 	}
 	fmt.Fprintf(&b, "%s\n", summary(r))
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// place is the property of a command that marks a line; what stands in standard
+// input has none to mark.
+func place(at manifest.Ref) string {
+	if at.File == "" || at.File == "-" {
+		return ""
+	}
+	return fmt.Sprintf("file=%s,line=%d,", property(at.File), max(at.Line, 1))
 }
 
 func command(s check.Severity) string {

@@ -13,6 +13,7 @@ type jsonReport struct {
 	Held       []string      `json:"held"`
 	Unknown    []string      `json:"unknown"`
 	Ignored    int           `json:"ignored"`
+	Notes      []string      `json:"notes"`
 }
 
 type jsonFinding struct {
@@ -35,7 +36,7 @@ type jsonBroken struct {
 
 // JSON writes a report as one object.
 func JSON(out io.Writer, r *check.Report) error {
-	j := jsonReport{Findings: []jsonFinding{}, Held: orEmpty(r.Held), Unknown: orEmpty(r.Unknown), Ignored: r.Ignored}
+	j := jsonReport{Findings: []jsonFinding{}, Held: orEmpty(r.Held), Unknown: orEmpty(r.Unknown), Ignored: r.Ignored, Notes: orEmpty(r.Notes)}
 	for _, f := range r.Findings {
 		j.Findings = append(j.Findings, jsonFinding{f.Rule, f.Title, f.Severity, f.Subject, f.Ref.File, f.Ref.Line, f.Evidence, f.Remedy, f.Detail})
 	}

@@ -32,6 +32,12 @@ func Markdown(out io.Writer, r *check.Report) error {
 			fmt.Fprintf(&b, "\n<details><summary>%s %s</summary>\n\n```\n%s```\n</details>\n", f.Rule, html.EscapeString(plain.Text(f.Subject)), plain.Lines(f.Detail))
 		}
 	}
+	for i, note := range r.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", cell(note))
+	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }

@@ -132,6 +132,36 @@ func TestGitHubEscapesItsCommands(t *testing.T) {
 	}
 }
 
+func TestEveryFormatHasTheNotes(t *testing.T) {
+	r := &check.Report{Notes: []string{"no pods | are called a\x1b\n::error::b"}}
+	for name, c := range map[string]struct {
+		write func(io.Writer, *check.Report) error
+		want  string
+	}{
+		"json":     {JSON, `"notes": [`},
+		"sarif":    {func(w io.Writer, r *check.Report) error { return SARIF(w, r, "v1") }, `"toolExecutionNotifications": [`},
+		"github":   {GitHub, "::notice title=offtake check::no pods | are called a"},
+		"markdown": {Markdown, "\n\n- no pods \\| are called a"},
+	} {
+		var b bytes.Buffer
+		if err := c.write(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), c.want) || strings.ContainsAny(b.String(), "\x1b") || strings.Contains(b.String(), "\n::error") {
+			t.Errorf("%s = %s, want %q in it, and the note on one line", name, b.String(), c.want)
+		}
+	}
+}
+
+func TestACommandMarksNoLineOfStandardInput(t *testing.T) {
+	at := manifest.Ref{File: "-", Line: 3}
+	r := &check.Report{Broken: []manifest.Problem{{Ref: at, Text: "x"}}, Findings: []check.Finding{{Rule: "C01", Severity: check.Error, Ref: at}}}
+	var b bytes.Buffer
+	if err := GitHub(&b, r); err != nil || strings.Contains(b.String(), "file=") {
+		t.Errorf("GitHub = %s, %v, want no file", b.String(), err)
+	}
+}
+
 func TestMarkdownKeepsItsTable(t *testing.T) {
 	var b bytes.Buffer
 	if err := Markdown(&b, sample()); err != nil {

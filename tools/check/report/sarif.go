@@ -18,8 +18,18 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
-		Results []sarifResult `json:"results"`
+		Tool        sarifTool         `json:"tool"`
+		Invocations []sarifInvocation `json:"invocations"`
+		Results     []sarifResult     `json:"results"`
+	}
+	// sarifInvocation holds the notes: they are about the check, not about a place.
+	sarifInvocation struct {
+		Successful    bool        `json:"executionSuccessful"`
+		Notifications []sarifNote `json:"toolExecutionNotifications,omitempty"`
+	}
+	sarifNote struct {
+		Level   string    `json:"level"`
+		Message sarifText `json:"message"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -92,6 +102,11 @@ func SARIF(out io.Writer, r *check.Report, version string) error {
 			Fingerprints: map[string]string{"ruleAndSubject/v1": unreadable().ID + "/" + p.File + "/" + p.Object + "/" + p.Text},
 		})
 	}
+	invocation := sarifInvocation{Successful: len(r.Broken) == 0}
+	for _, note := range r.Notes {
+		invocation.Notifications = append(invocation.Notifications, sarifNote{"note", sarifText{note}})
+	}
+	run.Invocations = []sarifInvocation{invocation}
 	return encode(out, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
