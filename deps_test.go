@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"internal/backoff":    {},
 	"internal/retryafter": {},
 	"internal/incoming":   {},
+	"internal/loopback":   {},
 	"internal/pipenet":    {},
 	"internal/redact":     {},
 	"internal/telemetry":  {"", "internal/redact", metrics, traces}, // keeps the last errors

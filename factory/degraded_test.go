@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 // silent accepts connections and never answers.
@@ -37,12 +39,7 @@ upstreams:
 }
 
 func TestWhatComesUpLaterIsDegradedNoLonger(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := loopback.Free(t)
 	path := write(t, `
 service: checkout
 replicas: {min: 1}
@@ -62,7 +59,8 @@ upstreams:
 	for _, want := range []string{`"text":"open without audit"`, `"word":"degraded","text":"the process takes traffic without it: it is not warm"`} {
 		eventually(t, want, func() bool { return strings.Contains(string(debugPage(t, s)), want) }) // it is read anew each second
 	}
-	if l, err = net.Listen("tcp", address); err != nil {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: http.NotFoundHandler()}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/httpclient"
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 const one = `
@@ -76,12 +77,7 @@ upstreams:
 }
 
 func TestReadinessOpensOnlyWhenThePoolsAreWarm(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close() // nothing listens there yet
+	address := loopback.Free(t)
 	s, _ := open(t, write(t, one, "http://"+address), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
 	url, _ := running(t, s, http.NotFoundHandler())
 	eventually(t, "failing to warm", func() bool { return s.Ready().Stats().Checks[0].Err != nil })
@@ -92,7 +88,8 @@ func TestReadinessOpensOnlyWhenThePoolsAreWarm(t *testing.T) {
 		t.Errorf("GET /livez of a cold service = %d, want 200", got)
 	}
 
-	if l, err = net.Listen("tcp", address); err != nil {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: http.NotFoundHandler()}
@@ -167,12 +164,7 @@ func TestTheStartNamesWhatNobodyUsesAndWhatTheFileLacks(t *testing.T) {
 }
 
 func TestProbesHaveAListenerOfTheirOwnIfAsked(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin := l.Addr().String()
-	l.Close()
+	admin := loopback.Free(t)
 	s, _ := open(t, write(t, one, upstream(t).URL), Options{Admin: admin, Propagation: time.Millisecond, Spread: time.Millisecond})
 	url, _ := running(t, s, http.NotFoundHandler())
 	eventually(t, "ready", func() bool {

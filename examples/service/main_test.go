@@ -17,12 +17,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/offtake-go/offtake/factory"
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 // TestTheServiceLosesNothing is the whole life of the service: a cold start before
 // its upstreams are there, twice the load it can carry, and a stop under load.
 func TestTheServiceLosesNothing(t *testing.T) {
-	addresses := free(t, 3)
+	addresses := []string{loopback.Free(t), loopback.Free(t), loopback.Free(t)}
 	path := contractFor(t, addresses)
 	service, err := factory.Open(path, &factory.Options{
 		GRPC:        plaintext,
@@ -169,21 +170,6 @@ func contractFor(t *testing.T, addresses []string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// free finds addresses on which nobody listens.
-func free(t *testing.T, n int) []string {
-	t.Helper()
-	var addresses []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses
 }
 
 // status is that of one request; 0 if there was no answer.

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 // TestMain makes the test's own binary the service, for a process that gets
@@ -39,13 +41,13 @@ type process struct {
 // start runs the service with a propagation, and returns when it is ready.
 func start(t *testing.T, propagation string) (p *process, url string) {
 	t.Helper()
-	addresses := free(t, 4)
+	addresses := []string{loopback.Free(t), loopback.Free(t), loopback.Free(t)}
 	stop, err := startUpstreams(addresses[0], addresses[1], addresses[2])
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	path := contractFor(t, addresses[:3])
+	path := contractFor(t, addresses)
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +56,8 @@ func start(t *testing.T, propagation string) (p *process, url string) {
 	if _, err := io.WriteString(f, "\nmesh: {propagation: "+propagation+"}\n"); err != nil {
 		t.Fatal(err)
 	}
-	p = &process{Cmd: exec.Command(os.Args[0], "-contract", path, "-address", addresses[3]), ended: make(chan error, 1)}
+	address := loopback.Free(t)
+	p = &process{Cmd: exec.Command(os.Args[0], "-contract", path, "-address", address), ended: make(chan error, 1)}
 	p.Env = append(os.Environ(), "OFFTAKE_TEST_SERVICE=1")
 	p.Stderr = &p.log
 	if err := p.Start(); err != nil {
@@ -62,7 +65,7 @@ func start(t *testing.T, propagation string) (p *process, url string) {
 	}
 	go func() { p.ended <- p.Wait() }()
 	t.Cleanup(func() { p.Process.Kill() })
-	url = "http://" + addresses[3]
+	url = "http://" + address
 	eventually(t, "ready", func() bool { return ready(url) == http.StatusOK })
 	return p, url
 }
