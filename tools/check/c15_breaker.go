@@ -11,7 +11,7 @@ func (n c15) verdict() Verdict {
 	least := max(ceilTo(n.Load), n.Places)
 	return holds(float64(n.Breaker) >= n.Load,
 		say("breaker %d vs in flight %.4g, app cap %d: overflow -> 503 UO (this proxy never retries an overflow; a calling proxy sees a plain 503)", n.Breaker, n.Load, n.Places),
-		say("a breaker of %d or more, so that the program's own limit acts first", least))
+		say("a breaker of %d or more, so that the program's own limit acts first", least)).over(n.Load / float64(n.Breaker))
 }
 
 func ruleC15() Rule {

@@ -120,9 +120,9 @@ func (w *World) Check(known Baseline) *Report {
 	return r
 }
 
-// findingsOf turns the failing cases of a rule into findings: one for each subject,
-// with the eras in which it fails, and one only where several subjects share the
-// cause.
+// findingsOf turns the failing cases of a rule into findings: one for each subject
+// and place, of its worst case and with the eras in which it fails, and one only where
+// several subjects share the cause.
 func findingsOf(rule Rule, cases []instance) []Finding {
 	var found []Finding
 	notes := eraNotes(cases)
@@ -130,25 +130,49 @@ func findingsOf(rule Rule, cases []instance) []Finding {
 		what string
 		at   manifest.Ref
 	}
-	subjects, texts := map[told]bool{}, map[told]bool{}
+	worst, texts := map[told]instance{}, map[told]bool{}
+	var order []told
 	for _, c := range cases {
-		if c.Holds {
+		subject := told{c.Subject, c.Ref}
+		before, seen := worst[subject]
+		if c.Holds || seen && before.Over >= c.Over {
 			continue
 		}
+		if !seen {
+			order = append(order, subject)
+		}
+		worst[subject] = c
+	}
+	for _, subject := range order {
+		c := worst[subject]
 		f := Finding{
 			Rule: rule.ID, Title: rule.Title, Severity: rule.Severity, Subject: c.Subject, Ref: c.Ref,
 			Evidence: c.Evidence, Remedy: c.Remedy, Scale: c.Scale,
 		}
+		if n := differing(cases, c); n > 1 {
+			f.Evidence += fmt.Sprintf(" (the worst of %d here)", n)
+		}
 		if note := notes[c.Subject]; note != "" {
 			f.Evidence, f.Depends = f.Evidence+" ("+note+")", true
 		}
-		subject, text := told{f.Subject, f.Ref}, told{f.Evidence, f.Ref}
-		if !subjects[subject] && !texts[text] {
-			subjects[subject], texts[text] = true, true
+		if text := (told{f.Evidence, f.Ref}); !texts[text] {
+			texts[text] = true
 			found = append(found, f)
 		}
 	}
 	return found
+}
+
+// differing counts the cases that fail like one, in its era, with other numbers: by
+// other ways to the same hosts, or with other numbers of them.
+func differing(cases []instance, like instance) int {
+	texts := map[string]bool{}
+	for _, c := range cases {
+		if !c.Holds && c.Place == like.Place {
+			texts[c.Evidence] = true
+		}
+	}
+	return len(texts)
 }
 
 // eraNotes says of each subject in which versions its condition fails, if that

@@ -12,7 +12,12 @@ func (n o01) verdict() Verdict {
 	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
 	return holds(!Panics(n.Hosts, n.Hosts-out, n.Threshold),
 		say("at %d%% %d of %d can be ejected (%s), healthy %s vs panic < %d%%", n.Percent, out, n.Hosts, n.By, share(float64(n.Hosts-out)/float64(n.Hosts)), n.Threshold),
-		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out, n.Threshold) })+", or a lower threshold")
+		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out, n.Threshold) })+", or a lower threshold").over(overPanic(n.Hosts-out, n.Hosts, n.Threshold))
+}
+
+// overPanic is the panic threshold over the share of hosts that are healthy.
+func overPanic(healthy, hosts, threshold int) float64 {
+	return float64(threshold) * float64(hosts) / (100 * float64(healthy))
 }
 
 // largestPercent says which maxEjectionPercent still passes.

@@ -18,7 +18,7 @@ func (n o02) verdict() Verdict {
 	healthy := max(0, n.Hosts-out-n.Unready)
 	return holds(!Panics(n.Hosts, healthy, n.Threshold),
 		say("%d ejected + %d unready: healthy %d/%d = %s", out, n.Unready, healthy, n.Hosts, share(float64(healthy)/float64(n.Hosts))),
-		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out-n.Unready, n.Threshold) }))
+		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out-n.Unready, n.Threshold) })).over(overPanic(healthy, n.Hosts, n.Threshold))
 }
 
 func ruleO02() Rule {

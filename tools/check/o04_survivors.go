@@ -21,7 +21,7 @@ func (n o04) verdict() Verdict {
 		evidence = say("util %.4g, and all %d can be out: nobody is left to carry it", n.Util, n.Hosts)
 	}
 	return holds(after <= 1, evidence, largestPercent(n.Hosts, n.By, func(out int) bool { return n.Util*capacity.LoadAfterEjection(n.Hosts, out) <= 1 })+
-		": reserve what you allow to eject")
+		": reserve what you allow to eject").over(after)
 }
 
 func ruleO04() Rule {

@@ -14,7 +14,7 @@ func (n o05) verdict() Verdict {
 		by = EnvoyOne
 	}
 	out := EffectiveMaxEjected(n.Hosts, n.Percent, by)
-	return holds(out > 0, say("Emax(%d, %d%%) = %d (%s)", n.Hosts, n.Percent, out, by), say("maxEjectionPercent %d or more; Istio can not set always_eject_one_host, Envoy Gateway can", (99+n.Hosts)/max(n.Hosts, 1)))
+	return holds(out > 0, say("Emax(%d, %d%%) = %d (%s)", n.Hosts, n.Percent, out, by), say("maxEjectionPercent %d or more; Istio can not set always_eject_one_host, Envoy Gateway can", (99+n.Hosts)/max(n.Hosts, 1))).over(100 / float64(n.Hosts*n.Percent))
 }
 
 func ruleO05() Rule {

@@ -27,7 +27,7 @@ func (n o06) verdict() Verdict {
 	}
 	return holds(!Panics(n.Hosts, n.Hosts-most, n.Threshold),
 		say("%d-%d of %d ejected at once (%s), healthy down to %s vs %d%%", least, most, n.Hosts, share(float64(most)/float64(n.Hosts)), share(float64(n.Hosts-most)/float64(n.Hosts)), n.Threshold),
-		say("a readiness gate, or %.4g s and more for each batch, or a lower maxEjectionPercent", n.Base+n.Interval))
+		say("a readiness gate, or %.4g s and more for each batch, or a lower maxEjectionPercent", n.Base+n.Interval)).over(overPanic(n.Hosts-most, n.Hosts, n.Threshold))
 }
 
 func ruleO06() Rule {

@@ -14,7 +14,7 @@ func (n o07) verdict() Verdict {
 	reach := n.Rate / float64(n.Hosts) / float64(n.Proxies) * n.Warm
 	return holds(n.Gated || !isServerError(answer(n.Code)) || reach < float64(n.Errors),
 		say("%.4g requests reach a warming pod per proxy, k=%d, code %s, gated=%v", reach, n.Errors, n.Code, n.Gated),
-		"a readiness gate; or 429, or a queue, while warming")
+		"a readiness gate; or 429, or a queue, while warming").over(reach / float64(n.Errors))
 }
 
 func ruleO07() Rule {

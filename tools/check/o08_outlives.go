@@ -12,7 +12,7 @@ func (n o08) verdict() Verdict {
 		n.Interval = 10
 	}
 	return holds(n.Base <= 3*n.Fault, say("out %g-%g s for a %g s fault (%.4gx)", n.Base, n.Base+n.Interval, n.Fault, n.Base/n.Fault),
-		say("baseEjectionTime %g s or less", 3*n.Fault))
+		say("baseEjectionTime %g s or less", 3*n.Fault)).over(n.Base / (3 * n.Fault))
 }
 
 func ruleO08() Rule {

@@ -12,7 +12,7 @@ type o10 struct {
 func (n o10) verdict() Verdict {
 	p := math.Pow(n.Failing, float64(n.Errors))
 	needed := (1 - p) / (p * (1 - n.Failing))
-	return holds(needed <= n.Rate*60, say("needs %.4g requests on average, sees %.4g per minute", needed, n.Rate*60), "a lower threshold, or failurePercentageThreshold")
+	return holds(needed <= n.Rate*60, say("needs %.4g requests on average, sees %.4g per minute", needed, n.Rate*60), "a lower threshold, or failurePercentageThreshold").over(needed / (n.Rate * 60))
 }
 
 func ruleO10() Rule {

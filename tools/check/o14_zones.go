@@ -22,7 +22,7 @@ func (n o14) verdict() Verdict {
 	off := n.Locality != nil && !*n.Locality
 	return holds(off || len(n.Shares) < 2 || worst <= 1,
 		say("worst zone at %s of its capacity (fleet average %s): a busy pod is healthy, so nothing fails over until < 71.4%% of the zone is healthy", share(worst), share(n.Rate/all)),
-		say("localityLbSetting.enabled=false, or %.4g times the pods in that zone", worst))
+		say("localityLbSetting.enabled=false, or %.4g times the pods in that zone", worst)).over(worst)
 }
 
 func ruleO14() Rule {

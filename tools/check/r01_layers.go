@@ -14,7 +14,7 @@ func (n r01) verdict() Verdict {
 		product *= float64(a)
 		texts[i] = say("%d", a)
 	}
-	return holds(product <= 3, say("%s = %.10g upstream attempts per call in a full outage", strings.Join(texts, " x "), product), "retry in one layer only: one attempt in the others")
+	return holds(product <= 3, say("%s = %.10g upstream attempts per call in a full outage", strings.Join(texts, " x "), product), "retry in one layer only: one attempt in the others").over(product / 3)
 }
 
 func ruleR01() Rule {

@@ -16,7 +16,7 @@ func (n r04) verdict() Verdict {
 	on := strings.Split(n.On, ",")
 	mayHaveRun := slices.Contains(on, "5xx") || slices.Contains(on, "gateway-error") || slices.Contains(on, "reset")
 	return holds(n.Tries <= 1 || n.Idempotent || !mayHaveRun, say("attempts %d, idempotent=%v, on %s", n.Tries, n.Idempotent, n.On),
-		"an idempotency key, or retry only connect-failure, refused-stream and reset-before-request")
+		"an idempotency key, or retry only connect-failure, refused-stream and reset-before-request").over(float64(n.Tries))
 }
 
 func ruleR04() Rule {

@@ -12,7 +12,7 @@ func (n r06) verdict() Verdict {
 	floor := n.Proxies * n.Min
 	meant := n.Percent / 100 * n.Load
 	return holds(float64(floor) <= meant, say("floor %d concurrent retries fleet-wide vs %.4g by percentage (L=%.4g)", floor, meant, n.Load),
-		say("minRetryConcurrency %d: it is for each proxy", int(meant)/max(n.Proxies, 1)))
+		say("minRetryConcurrency %d: it is for each proxy", int(meant)/max(n.Proxies, 1))).over(float64(floor) / meant)
 }
 
 func ruleR06() Rule {

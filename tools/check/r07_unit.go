@@ -16,7 +16,7 @@ func (n r07) verdict() Verdict {
 	meant := 0.2 * n.Load
 	return holds(float64(n.Count*n.Proxies) <= meant,
 		say("%d x %d proxies = %d concurrent retries always allowed vs %.4g meant", n.Count, n.Proxies, n.Count*n.Proxies, meant),
-		say("count %d, or retryBudget in a DestinationRule", max(1, int(meant)/max(n.Proxies, 1))))
+		say("count %d, or retryBudget in a DestinationRule", max(1, int(meant)/max(n.Proxies, 1)))).over(float64(n.Count*n.Proxies) / meant)
 }
 
 func ruleR07() Rule {

@@ -51,6 +51,10 @@ type Verdict struct {
 	// Scale compares two numbers where a picture of them helps; its zero value is
 	// none.
 	Scale Scale
+
+	// Over is how many times what would fit there is, so that the worst of several
+	// can be told; 0 where a rule has no such number.
+	Over float64
 }
 
 // A Scale is what there is and what is needed, in one unit.
@@ -147,5 +151,11 @@ func holds(ok bool, evidence, remedy string) Verdict {
 // scaled adds a picture.
 func (v Verdict) scaled(have, need float64, unit string) Verdict {
 	v.Scale = Scale{have, need, unit}
+	return v.over(need / have)
+}
+
+// over says how far it is from holding.
+func (v Verdict) over(times float64) Verdict {
+	v.Over = times
 	return v
 }

@@ -1,5 +1,7 @@
 package check
 
+import "math"
+
 // t06 is who notices a host that hangs.
 type t06 struct {
 	Proxy, App float64
@@ -7,9 +9,13 @@ type t06 struct {
 }
 
 func (n t06) verdict() Verdict {
+	times := math.Inf(1)
+	if n.Proxy > 0 {
+		times = n.Proxy / n.App
+	}
 	return holds(!n.Detector || n.Proxy > 0 && n.Proxy < n.App,
 		say("proxy timeout %g s, app deadline %g s: the caller cancels first, a downstream reset is not an outlier error (envoy#41985)", n.Proxy, n.App),
-		say("a per-try timeout of the proxy below %g s, so that it records the 504", n.App))
+		say("a per-try timeout of the proxy below %g s, so that it records the 504", n.App)).over(times)
 }
 
 func ruleT06() Rule {

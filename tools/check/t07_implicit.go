@@ -13,7 +13,7 @@ func (n t07) verdict() Verdict {
 		effective = *n.Explicit
 	}
 	return holds(n.Explicit != nil || n.Plane == "istio" || n.Need <= effective,
-		say("effective route timeout %g s, call needs %g s", effective, n.Need), say("write the route's timeout: %g s or more", n.Need))
+		say("effective route timeout %g s, call needs %g s", effective, n.Need), say("write the route's timeout: %g s or more", n.Need)).over(n.Need / effective)
 }
 
 func ruleT07() Rule {

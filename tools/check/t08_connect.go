@@ -7,7 +7,7 @@ type t08 struct {
 }
 
 func (n t08) verdict() Verdict {
-	return holds(n.Connect < n.Attempt, say("connect %g s vs per-try %g s: a blackholed pod burns the whole try", n.Connect, n.Attempt), "a connect timeout of 250 ms to 1 s inside the mesh")
+	return holds(n.Connect < n.Attempt, say("connect %g s vs per-try %g s: a blackholed pod burns the whole try", n.Connect, n.Attempt), "a connect timeout of 250 ms to 1 s inside the mesh").over(n.Connect / n.Attempt)
 }
 
 func ruleT08() Rule {

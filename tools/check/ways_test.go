@@ -209,3 +209,29 @@ func TestManyRoutesTakeNoLongerThanTheirNumber(t *testing.T) {
 	}
 	w.Check(Baseline{})
 }
+
+func TestTheWorstOfSeveralWaysIsReported(t *testing.T) {
+	vs := "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: b}\nspec:\n  http:\n"
+	for _, attempts := range []int{3, 9, 5} {
+		vs += fmt.Sprintf("    - {route: [{destination: {host: b}}], timeout: 3s, retries: {attempts: %d}}\n", attempts)
+	}
+	found := only(worldOf(t, "http", vs), "R01")
+	if len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "2 x 10 = 20 upstream attempts") || !strings.HasSuffix(found[0].Evidence, " (the worst of 3 here)") {
+		t.Errorf("R01 = %+v, want the route of 10 tries behind 2 attempts, and that three fail", found)
+	}
+
+	dump := "virtual_hosts:\n- name: a\n  domains: [\"*\"]\n  routes:\n"
+	for _, each := range []string{"2s", "9s", "9s", "0.5s"} {
+		dump += fmt.Sprintf("  - {match: {prefix: /}, route: {cluster: b, timeout: 1s, retry_policy: {per_try_timeout: %s}}}\n", each)
+	}
+	found = only(worldOf(t, "http", dump), "T04")
+	if len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "per-try 9 s") || !strings.HasSuffix(found[0].Evidence, " (the worst of 2 here)") {
+		t.Errorf("T04 = %+v, want the route of 9 s, and that two fail", found)
+	}
+}
+
+func TestOneCaseIsNotCalledTheWorst(t *testing.T) {
+	if found := only(worldOf(t, "http", twoRules), "T04"); len(found) != 1 || strings.Contains(found[0].Evidence, "worst") {
+		t.Errorf("T04 = %+v, want no word of others", found)
+	}
+}
