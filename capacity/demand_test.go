@@ -294,7 +294,7 @@ func TestStatedSizesStayAndTheRestFollows(t *testing.T) {
 	}
 	want := Plan{
 		InFlight: 10, Connections: 10, Streams: 1, Queue: NoQueue, Wait: 300 * time.Millisecond, Deadline: 6 * time.Second,
-		Attempt: 5400 * time.Millisecond, Attempts: 1, RetryShare: 0.1, BodyIdle: 5 * time.Second, Warm: 10, Rate: 20,
+		Attempt: 5400 * time.Millisecond, Attempts: 1, RetryShare: 0.1, BodyIdle: 5 * time.Second, Warm: 10, Rate: 20, Latency: 1200 * time.Millisecond,
 	}
 	if x.Plan != want {
 		t.Errorf("(%+v).Complete(%v) = %v, want %v", processor, stated, x.Plan, want)

@@ -17,7 +17,7 @@ func ExampleDemand_Plan() {
 	}
 	fmt.Println(plan)
 	// Output:
-	// 33 places in flight on 33 connections, queue 7, wait 225ms, deadline 4.5s, attempt 4.05s, body idle 4.5s, 1 attempt, retry share 0.1, 33 warm, for 20/s
+	// 33 places in flight on 33 connections, queue 7, wait 225ms, deadline 4.5s, attempt 4.05s, body idle 4.5s, 1 attempt, retry share 0.1, 33 warm, for 20/s of 1.2s
 }
 
 func ExampleDemand_Explain() {
@@ -33,6 +33,7 @@ func ExampleDemand_Explain() {
 	// Connections  33     33 places / 1 per connection                                               no fewer than the places need, no more than they use
 	// Warm         33     24 + 2√24 = 33.8 in flight at peak                                         all Connections
 	// Rate         20/s   120/s / 6 replicas                                                         the peak of one replica
+	// Latency      1.2s   the mean that the demand states                                            what live calls are compared with
 	// Deadline     4.5s   9/10 × 5s                                                                  the caller gives up at 5s
 	// Attempt      4.05s  9/10 × 4.5s / 1 attempt                                                    3.42 % of calls take longer, if exponential
 	// Attempts     1      two if each can have the p99                                               2.025s would be left for each, p99 is 5.526s

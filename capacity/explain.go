@@ -112,6 +112,9 @@ func (d Demand) derive(stated Plan, inFlight Size) (*Explanation, error) {
 	if p.Rate == 0 {
 		p.Rate = d.Rate / float64(d.Replicas)
 	}
+	if p.Latency == 0 {
+		p.Latency = seconds(d.mean())
+	}
 	if freed := MaxRate(p.InFlight, d.mean()); p.Queue == 0 && freed > 0 {
 		p.Queue = min(max(ceil(freed*p.Wait.Seconds()), 1), maxPlaces)
 	}
@@ -164,6 +167,13 @@ func (p Plan) field(name string) string {
 // the mean.
 func (d Demand) busy() float64 { return SquareRootStaffing(d.load()/float64(d.Replicas), 2) }
 
+func (d Demand) latencyFormula() string {
+	if d.P50 != 0 {
+		return fmt.Sprintf("the mean of a lognormal with p50 %v and p99 %v", d.P50, d.P99)
+	}
+	return "the mean that the demand states"
+}
+
 func (d Demand) explainConnections(p Plan) []Size {
 	each := d.load() / float64(d.Replicas)
 	inFlight := fmt.Sprintf("%.4g + 2√%.4g = %.4g in flight at peak", each, each, d.busy())
@@ -178,6 +188,7 @@ func (d Demand) explainConnections(p Plan) []Size {
 		{Field: "Connections", Formula: fmt.Sprintf("%s / %d per connection", count(p.InFlight, "place"), p.Streams), Bound: "no fewer than the places need, no more than they use"},
 		{Field: "Warm", Formula: inFlight, Bound: warm},
 		{Field: "Rate", Formula: fmt.Sprintf("%g/s / %s", d.Rate, count(d.Replicas, "replica")), Bound: "the peak of one replica"},
+		{Field: "Latency", Formula: d.latencyFormula(), Bound: "what live calls are compared with"},
 	}
 }
 

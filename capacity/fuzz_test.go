@@ -16,7 +16,7 @@ func FuzzPlanProperties(f *testing.F) {
 		p := Plan{
 			InFlight: inFlight, Connections: connections, Streams: streams, Queue: queue,
 			Wait: time.Duration(wait), Deadline: time.Duration(deadline), Attempt: time.Duration(attempt),
-			Attempts: attempts, RetryShare: share, BodyIdle: time.Duration(idle), Warm: warm, Rate: rate,
+			Attempts: attempts, RetryShare: share, BodyIdle: time.Duration(idle), Warm: warm, Rate: rate, Latency: time.Duration(idle),
 		}
 		resolved, err := p.Resolve()
 		if err != nil {

@@ -36,6 +36,7 @@ type planJSON struct {
 	Deadline duration `json:"deadline,omitzero"`
 	Attempt  duration `json:"attempt,omitzero"`
 	BodyIdle duration `json:"bodyIdle,omitzero"`
+	Latency  duration `json:"latency,omitzero"`
 }
 
 // MarshalJSON writes the plan with its times as "80ms" and zero fields left out.
@@ -43,7 +44,7 @@ type planJSON struct {
 func (p Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(planJSON{
 		plain: plain(p), Wait: duration(p.Wait), Deadline: duration(p.Deadline),
-		Attempt: duration(p.Attempt), BodyIdle: duration(p.BodyIdle),
+		Attempt: duration(p.Attempt), BodyIdle: duration(p.BodyIdle), Latency: duration(p.Latency),
 	})
 }
 
@@ -58,6 +59,7 @@ func (p *Plan) UnmarshalJSON(b []byte) error {
 	*p = Plan(v.plain)
 	p.Wait, p.Deadline = time.Duration(v.Wait), time.Duration(v.Deadline)
 	p.Attempt, p.BodyIdle = time.Duration(v.Attempt), time.Duration(v.BodyIdle)
+	p.Latency = time.Duration(v.Latency)
 	return nil
 }
 

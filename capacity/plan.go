@@ -77,6 +77,11 @@ type Plan struct {
 	// replica. It paces nothing; it is what live measurements are compared with.
 	// 0 is unknown.
 	Rate float64 `json:"rate,omitempty"`
+
+	// Latency is the mean time of a call, to the end of its body, that this plan was
+	// made for. It bounds nothing; it is what live measurements are compared with, to
+	// tell a slow upstream from more traffic. 0 is unknown.
+	Latency time.Duration `json:"latency,omitzero"`
 }
 
 // String writes the plan on one line. Fields that Resolve would fill in are left
@@ -116,6 +121,9 @@ func (p Plan) String() string {
 	}
 	if p.Rate != 0 {
 		fmt.Fprintf(&b, ", for %.4g/s", p.Rate)
+		if p.Latency != 0 {
+			fmt.Fprintf(&b, " of %v", p.Latency)
+		}
 	}
 	return b.String()
 }

@@ -71,6 +71,7 @@ func (p Plan) checkTimes(m *mistakes) {
 	m.duration("Deadline", p.Deadline, leastDeadline)
 	m.duration("Attempt", p.Attempt, leastTime)
 	m.duration("BodyIdle", p.BodyIdle, leastTime)
+	m.duration("Latency", p.Latency, leastTime)
 }
 
 // fillTimes sets the times, and the attempts that must fit into them.

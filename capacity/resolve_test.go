@@ -97,10 +97,10 @@ func TestResolveRefusesNonsenseAndNamesTheField(t *testing.T) {
 func TestResolveReturnsAllMistakesAtOnce(t *testing.T) {
 	_, err := Plan{
 		InFlight: -3, Connections: -1, Streams: -1, Queue: -2, Wait: -1, Deadline: -1, Attempt: -1, Attempts: -2,
-		RetryShare: math.NaN(), BodyIdle: -1, Warm: -1, Rate: -1,
+		RetryShare: math.NaN(), BodyIdle: -1, Warm: -1, Rate: -1, Latency: -1,
 	}.Resolve()
 	got := fields(err)
-	want := []string{"Attempt", "Attempts", "BodyIdle", "Connections", "Deadline", "InFlight", "Queue", "Rate", "RetryShare", "Streams", "Wait", "Warm"}
+	want := []string{"Attempt", "Attempts", "BodyIdle", "Connections", "Deadline", "InFlight", "Latency", "Queue", "Rate", "RetryShare", "Streams", "Wait", "Warm"}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("Resolve of a plan with every field wrong names %v, want %v", got, want)
@@ -126,7 +126,7 @@ func TestShareDividesTheWhole(t *testing.T) {
 		n     int
 		want  Plan
 	}{
-		{Plan{InFlight: 200, Rate: 120}, 6, Plan{InFlight: 33, Queue: 33, Rate: 20}},
+		{Plan{InFlight: 200, Rate: 120, Latency: time.Second}, 6, Plan{InFlight: 33, Queue: 33, Rate: 20, Latency: time.Second}},
 		{Plan{InFlight: 200, Queue: NoQueue}, 8, Plan{InFlight: 25, Queue: NoQueue}},
 		{Plan{InFlight: 700, Streams: 100}, 2, Plan{InFlight: 350, Streams: 100, Connections: 4, Warm: 3}},
 		{Plan{InFlight: 6, Queue: 3, Warm: 1}, 6, Plan{InFlight: 1, Queue: 1, Warm: 1}},
@@ -202,11 +202,11 @@ capacity: plan: wait: 80 is no time with its unit; "80ms" would do`
 }
 
 func TestPlanPrintsOnOneLine(t *testing.T) {
-	p, err := Plan{InFlight: 1, Streams: 1, Attempts: NoRetry, Rate: 20}.Resolve()
+	p, err := Plan{InFlight: 1, Streams: 1, Attempts: NoRetry, Rate: 20, Latency: 40 * time.Millisecond}.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "1 place in flight on 1 connection, queue 1, wait 100ms, deadline 10s, attempt 9s, body idle 5s, 1 attempt, retry share 0.1, 1 warm, for 20/s"
+	want := "1 place in flight on 1 connection, queue 1, wait 100ms, deadline 10s, attempt 9s, body idle 5s, 1 attempt, retry share 0.1, 1 warm, for 20/s of 40ms"
 	if got := p.String(); got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}

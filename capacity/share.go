@@ -4,7 +4,7 @@ import "fmt"
 
 // Share returns the plan of one of n replicas that hold the plan's InFlight
 // together, resolved: its InFlight times n is never more than the whole. Queue,
-// Warm and Rate are divided too; times stay as they are.
+// Warm and Rate are divided too; times stay as they are, Latency among them.
 //
 // Each replica keeps the connections its places need, so with Streams above 1 the
 // replicas together may have more connections than the whole, but never more

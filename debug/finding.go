@@ -52,6 +52,9 @@ const (
 	amplified   = 1.25                   // attempts for each call
 	churning    = 0.1                    // dials for each attempt
 	longWarming = time.Minute
+	slowed      = 2                     // times the planned latency, if the mean is
+	enough      = 30                    // calls, and
+	felt        = 20 * time.Millisecond // more than planned
 )
 
 // findings collects what is said about one subject.

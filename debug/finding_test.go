@@ -41,7 +41,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Rate, u.Hold = 23, 1200*time.Millisecond
 				w.wait = waits(100)
 			},
-			findings{{bad, "slow", "queueing: needs 28 places, has 10 (slower than planned, and more traffic)",
+			findings{{bad, "slow", "queueing: needs 28 places, has 10 (slower than planned; and more traffic: 23/s, planned 20/s)",
 				"23/s that hold a place for 1.2 s each; planned: 20/s for 500 ms at most; 12 wait, the p95 of the wait is 243 ms"}},
 		},
 		"a slow upstream": {
@@ -51,8 +51,58 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 		},
 		"more traffic": {
 			func(u *Upstream, _ *window) { u.Required, u.Rate, u.Hold = 30, 60, 500*time.Millisecond },
-			findings{{warn, "mis-sized", "needs 30 places, has 24 (more traffic than planned)",
+			findings{{warn, "mis-sized", "needs 30 places, has 24 (more traffic: 60/s, planned 20/s)",
 				"60/s that hold a place for 500 ms each; planned: 20/s for 1.2 s at most"}},
+		},
+		"more traffic than a plan of little headroom, and a little slower": {
+			func(u *Upstream, _ *window) {
+				u.Plan.Latency, u.Places = 40*time.Millisecond, 1
+				u.Rate, u.Hold, u.Required = 60, 60*time.Millisecond, 3.6
+			},
+			findings{{warn, "mis-sized", "needs 4 places, has 1 (more traffic: 60/s, planned 20/s; and slower: 60 ms a call, planned 40 ms)",
+				"60/s that hold a place for 60 ms each; planned: 20/s of 40 ms"}},
+		},
+		"slower than planned, with more traffic": {
+			func(u *Upstream, _ *window) {
+				u.Plan.Latency = 500 * time.Millisecond
+				u.Rate, u.Hold, u.Required, u.Queued = 28, time.Second, 28, 2
+			},
+			findings{{bad, "slow", "queueing: needs 28 places, has 24 (slower: 1 s a call, planned 500 ms; and more traffic: 28/s, planned 20/s)",
+				"28/s that hold a place for 1 s each; planned: 20/s of 500 ms; 2 wait"}},
+		},
+		"nearly all places, since it is slower": {
+			func(u *Upstream, _ *window) {
+				u.Plan.Latency = 500 * time.Millisecond
+				u.Rate, u.Hold, u.Required = 20, 1100*time.Millisecond, 22
+			},
+			findings{{warn, "near its limit", "needs 22 places, has 24 (slower: 1.1 s a call, planned 500 ms)",
+				"20/s that hold a place for 1.1 s each; planned: 20/s of 500 ms"}},
+		},
+		"as planned, in a plan with too few places": {
+			func(u *Upstream, _ *window) {
+				u.Plan.Latency = time.Second
+				u.Places, u.Rate, u.Hold, u.Required = 10, 20, time.Second, 20
+			},
+			findings{{warn, "mis-sized", "needs 20 places, has 10", "20/s that hold a place for 1 s each; planned: 20/s of 1 s"}},
+		},
+		"slower than planned, with places enough": {
+			func(u *Upstream, _ *window) {
+				u.Plan.Latency = 40 * time.Millisecond
+				u.Rate, u.Hold, u.Required = 10, 120*time.Millisecond, 1.2
+			},
+			findings{{warn, "slow", "120 ms a call, planned 40 ms; there are places enough", "10/s that hold a place for 120 ms each; planned: 20/s of 40 ms"}},
+		},
+		"slower than planned, and nobody would feel it": {
+			func(u *Upstream, _ *window) {
+				u.Plan.Latency, u.Rate, u.Hold = time.Millisecond, 10, 4*time.Millisecond
+			},
+			findings{{fine, "ok", "needs 6 of 24 places", ""}},
+		},
+		"slower than planned in too few calls to tell": {
+			func(u *Upstream, w *window) {
+				u.Plan.Latency, u.Rate, u.Hold, w.outcomes = 40*time.Millisecond, 0.3, time.Second, map[string]uint64{"2xx": 20}
+			},
+			findings{{fine, "ok", "needs 6 of 24 places", ""}},
 		},
 		"too few places that nobody waits for yet": {
 			func(u *Upstream, _ *window) { u.Required = 30 },

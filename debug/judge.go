@@ -103,7 +103,8 @@ func (f *findings) failures(w window, last []Failure) {
 }
 
 // slowness speaks of deadlines that ran out, or will: a p95 above half of it
-// leaves no time for a second attempt.
+// leaves no time for a second attempt. And of calls that take far longer than was
+// planned, though there still are places enough for them.
 func (f *findings) slowness(u Upstream, w window) {
 	n, all := w.timeouts(), w.calls()
 	p95 := w.duration.quantile(0.95)
@@ -113,6 +114,8 @@ func (f *findings) slowness(u Upstream, w window) {
 		f.explain("the p95 of a call is "+seconds(p95), levelOf(n, all), "slow", "%d of %s ran out of time in the %s", n, count(all, "call"), w.span())
 	case deadline > 0 && p95 > deadline/2:
 		f.say(warn, "slow", "the p95 is %s, more than half of the deadline of %s", seconds(p95), seconds(deadline))
+	case slowdown(u.Flow) >= slowed && u.Hold-u.Plan.Latency >= felt && all >= enough && u.Required <= nearLimit*float64(u.Places):
+		f.explain(because(u.Flow), warn, "slow", "%s a call, planned %s; there are places enough", brief(u.Hold), brief(u.Plan.Latency))
 	}
 }
 

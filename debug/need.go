@@ -24,7 +24,8 @@ func (f *findings) places(flow Flow, w window, crowded string) {
 	case p95 > longWait.Seconds():
 		f.explain(because(flow), warn, "busy", "bursts wait: the p95 is %s, and on average it %s", seconds(p95), need)
 	case flow.Required > nearLimit*float64(flow.Places):
-		f.explain(because(flow), warn, "near its limit", "%s", need)
+		_, cause := grown(flow, crowded)
+		f.explain(because(flow), warn, "near its limit", "%s%s", need, cause)
 	}
 }
 
@@ -36,34 +37,57 @@ func because(flow Flow, more ...string) string {
 		parts = append(parts, fmt.Sprintf("%s/s that hold a place for %s each", number(flow.Rate), seconds(flow.Hold.Seconds())))
 	}
 	if flow.Rate > 0 && flow.Plan.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("planned: %s/s for %s at most", number(flow.Plan.Rate), seconds(allowed(flow))))
+		parts = append(parts, "planned: "+planned(flow))
 	}
 	return strings.Join(append(parts, more...), "; ")
+}
+
+// planned are the two factors as the plan has them. Without a latency, its places say
+// how long a call may take at most.
+func planned(flow Flow) string {
+	if flow.Plan.Latency > 0 {
+		return fmt.Sprintf("%s/s of %s", number(flow.Plan.Rate), brief(flow.Plan.Latency))
+	}
+	return fmt.Sprintf("%s/s for %s at most", number(flow.Plan.Rate), seconds(allowed(flow)))
 }
 
 // allowed is the time that each call may hold its place at the planned rate.
 func allowed(flow Flow) float64 { return float64(flow.Places) / flow.Plan.Rate }
 
 // grown says which factor is above its plan, and so whether the size is wrong or the
-// upstream is slow: if both are, by that which is the more. The need exceeds the
-// places only if one is.
+// upstream is slow: if both are, by that which is the more. Where the plan knows no
+// latency, all that is known is that one of them must be if the need exceeds the places.
 func grown(flow Flow, crowded string) (word, cause string) {
 	if flow.Plan.Rate <= 0 {
 		return crowded, ""
 	}
 	const noise = 1.1
-	more, slower := flow.Rate/flow.Plan.Rate, flow.Hold.Seconds()/allowed(flow)
+	more, slower, least := flow.Rate/flow.Plan.Rate, flow.Hold.Seconds()/allowed(flow), 1.0
+	slow := "slower than planned"
+	if flow.Plan.Latency > 0 {
+		slower, least = slowdown(flow), noise
+		slow = fmt.Sprintf("slower: %s a call, planned %s", brief(flow.Hold), brief(flow.Plan.Latency))
+	}
+	traffic := fmt.Sprintf("more traffic: %s/s, planned %s/s", number(flow.Rate), number(flow.Plan.Rate))
 	switch {
-	case more > noise && slower > max(1, more):
-		return "slow", " (slower than planned, and more traffic)"
-	case more > noise && slower > 1:
-		return crowded, " (more traffic than planned, and slower)"
+	case more > noise && slower > max(least, more):
+		return "slow", " (" + slow + "; and " + traffic + ")"
+	case more > noise && slower > least:
+		return crowded, " (" + traffic + "; and " + slow + ")"
 	case more > noise:
-		return crowded, " (more traffic than planned)"
-	case slower > 1:
-		return "slow", " (slower than planned)"
+		return crowded, " (" + traffic + ")"
+	case slower > least:
+		return "slow", " (" + slow + ")"
 	}
 	return crowded, ""
+}
+
+// slowdown is how many times the planned latency a call takes; 0 if none is planned.
+func slowdown(flow Flow) float64 {
+	if flow.Plan.Latency <= 0 {
+		return 0
+	}
+	return flow.Hold.Seconds() / flow.Plan.Latency.Seconds()
 }
 
 func waitOf(p95 float64) string {

@@ -31,6 +31,7 @@ type Plan struct {
 	BodyIdle    time.Duration
 	Warm        int
 	Rate        float64
+	Latency     time.Duration
 }
 
 // Flow is the traffic through places: of the calls to an upstream, or of the

@@ -68,6 +68,9 @@ func flowFacts(f Flow, w window, calls string) []fact {
 		planned := "–"
 		if p.Rate > 0 {
 			planned = number(p.Rate) + "/s"
+			if p.Latency > 0 {
+				planned += " of " + brief(p.Latency)
+			}
 		}
 		facts = append(facts, fact{"rate", planned, fmt.Sprintf("%s/s, %s in a place", number(f.Rate), seconds(f.Hold.Seconds()))})
 	}
