@@ -21,9 +21,13 @@ import (
 // It returns nil after a stop that lost nothing. A second signal ends the process
 // at once, as it would any other.
 func (s *Service) Run(ctx context.Context, app http.Handler) error {
-	ctx, restore := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	signaled, restore := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer restore()
-	context.AfterFunc(ctx, restore) // from then on a signal has its usual effect
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(signaled, func() {
+		restore() // before anybody can see that it stops, a signal has its usual effect again
+		stop(context.Cause(signaled))
+	})
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", s.options.Address)
 	if err != nil {
