@@ -24,6 +24,7 @@ func (r *Report) HTML() ([]byte, error) {
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
 		"Run":      r.Run(),
+		"Command":  r.Command,
 		"Targets":  r.targets(),
 		"Ranking":  r.ranking(),
 		"Figures":  r.figures(),

@@ -24,7 +24,7 @@ func (r *Report) Run() string {
 // Markdown is the whole report as tables.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Figures of one run\n\n%s\nRepeat it with `make bench`.\n\n", r.Run())
+	fmt.Fprintf(&b, "# Figures of one run\n\n%s\nRepeat it in the folder `bench` with `%s`.\n\n", r.Run(), r.Command)
 	b.WriteString("Times are CPU of the whole process over interleaved rounds, the first quarter of them; on a shared\nmachine look at ratios and allocations.\n\n")
 	for _, part := range []struct {
 		title  string
@@ -35,8 +35,12 @@ func (r *Report) Markdown() string {
 		{"Crowds", []Table{r.scaling()}},
 		{"Trouble", r.trouble()},
 	} {
+		measured := slices.DeleteFunc(part.tables, func(t Table) bool { return len(t.Rows) == 0 })
+		if len(measured) == 0 {
+			continue
+		}
 		fmt.Fprintf(&b, "## %s\n\n", part.title)
-		for _, t := range part.tables {
+		for _, t := range measured {
 			if t.Lead != "" {
 				b.WriteString(t.Lead + "\n\n")
 			}

@@ -18,6 +18,7 @@ import (
 
 // Report is one run.
 type Report struct {
+	Command  string            `json:"command"` // that made it, in the folder bench
 	Machine  string            `json:"machine"`
 	Go       string            `json:"go"`
 	Date     string            `json:"date"`
@@ -41,6 +42,10 @@ type Report struct {
 	DeadAddress []measure.DeadAddress `json:"deadAddress"`
 	Leak        []measure.Leak        `json:"leak"`
 	Scaling     []measure.Scaling     `json:"scaling"`
+
+	// Others are in the folders beside it, by their names: runs of a part that takes
+	// too long for every run.
+	Others map[string]*Report `json:"-"`
 }
 
 // New describes the machine and the peers.
@@ -82,18 +87,38 @@ func processor() string {
 	return "unknown processor"
 }
 
-// Read reads a report that Write wrote.
+// Read reads a report that Write wrote, and those in the folders beside it.
 func Read(dir string) (*Report, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "results.json"))
 	if err != nil {
 		return nil, err
 	}
-	r := new(Report)
-	return r, json.Unmarshal(data, r)
+	r := &Report{Others: make(map[string]*Report)}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if r.Others[e.Name()], err = Read(filepath.Join(dir, e.Name())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
 }
 
-// Write writes results.json, results.md and results.html into a folder.
+// Write writes results.json, results.md and results.html into a folder, and the
+// others into those beside it.
 func (r *Report) Write(dir string) error {
+	for folder, other := range r.Others {
+		if err := other.Write(filepath.Join(dir, folder)); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,18 +60,22 @@ func TestThePagesAreThoseOfTheCommittedResults(t *testing.T) {
 	if err := r.Write(again); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"results.json", "results.md", "results.html"} {
-		got, err := os.ReadFile(filepath.Join(committed, name))
+	want := os.DirFS(again)
+	err = fs.WalkDir(want, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		wanted, err := fs.ReadFile(want, name)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		want, err := os.ReadFile(filepath.Join(again, name))
-		if err != nil {
-			t.Fatal(err)
+		if got, err := os.ReadFile(filepath.Join(committed, name)); err != nil || !bytes.Equal(got, wanted) {
+			t.Errorf("results/%s is not what its results.json has (%v); run this test with -update", name, err)
 		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("results/%s is not what the committed results.json has; run this test with -update", name)
-		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -89,6 +95,38 @@ func TestTheCommittedResultsAreWhole(t *testing.T) {
 				t.Errorf("table %q has %d cells in row %q, want %d", table.Name, len(row), row[0], len(table.Head))
 			}
 		}
+	}
+}
+
+func TestARunOfAPartSaysNothingOfTheRest(t *testing.T) {
+	r := &Report{Recovery: []measure.Recovery{{Name: "net/http", Bump: 120, Seconds: -1, Watched: 60}, {Name: "offtake", Bump: 120, Seconds: 1}}}
+	got := r.Markdown()
+	for _, want := range []string{"## In short", "| well again after a latency bump | not in 60 s | – | – | 1.0 s |", "| latency bump |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Markdown() does not contain %q:\n%s", want, got)
+		}
+	}
+	for _, other := range []string{"## What a call costs", "## Crowds", "goodput", "query of death"} {
+		if strings.Contains(got, other) {
+			t.Errorf("Markdown() contains %q, which was not measured:\n%s", other, got)
+		}
+	}
+}
+
+func TestADocumentMayAskForTheReportInAFolder(t *testing.T) {
+	dir := t.TempDir()
+	whole := &Report{Death: []measure.Death{{Name: "offtake", Requests: 2}}}
+	part := &Report{Death: []measure.Death{{Name: "offtake", Requests: 3}}}
+	if err := errors.Join(whole.Write(dir), part.Write(filepath.Join(dir, "again"))); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Fill([]byte("<!-- bench: begin again/query-of-death -->\n<!-- bench: end -->"))
+	if err != nil || !bytes.Contains(got, []byte("| offtake | 0 | 3 |")) {
+		t.Errorf("Fill() = %s, %v; want the 3 of the folder", got, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 //	<!-- bench: end -->
 //
 // where the word is the name of the table, or "run" for what was measured where.
+// What begins with the name of a folder and a slash is from the report there.
 const (
 	begin    = "<!-- bench: begin "
 	closing  = " -->\n"
@@ -20,9 +21,10 @@ const (
 // Fill returns a document with what belongs between its comments. One without any
 // is a mistake, and so is a table that there is not.
 func (r *Report) Fill(document []byte) ([]byte, error) {
-	parts := map[string]string{"run": r.Run() + "\n"}
-	for _, t := range r.Tables() {
-		parts[t.Name] = t.Markdown()
+	parts := make(map[string]string)
+	r.addParts("", parts)
+	for folder, other := range r.Others {
+		other.addParts(folder+"/", parts)
 	}
 	var out bytes.Buffer
 	rest, filled := document, false
@@ -50,4 +52,11 @@ func (r *Report) Fill(document []byte) ([]byte, error) {
 		return nil, fmt.Errorf("report: the document has no %q", begin)
 	}
 	return out.Bytes(), nil
+}
+
+func (r *Report) addParts(prefix string, parts map[string]string) {
+	parts[prefix+"run"] = r.Run() + "\n"
+	for _, t := range r.Tables() {
+		parts[prefix+t.Name] = t.Markdown()
+	}
 }

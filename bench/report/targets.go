@@ -87,7 +87,9 @@ func (r *Report) summary() Table {
 		for _, name := range who {
 			cells = append(cells, figure(name))
 		}
-		t.Rows = append(t.Rows, cells)
+		if slices.ContainsFunc(cells[1:], func(cell string) bool { return cell != unmeasured }) {
+			t.Rows = append(t.Rows, cells)
+		}
 	}
 	row("a call over a transport that does nothing, CPU", func(name string) string {
 		return found(costOf(r.Layer, name))(func(c measure.Cost) string { return fmt.Sprintf("%.1f µs", c.P25/1000) })
@@ -135,11 +137,14 @@ func one[T any](all []T, name string, of func(T) string) (T, bool) {
 	return none, false
 }
 
+// unmeasured stands for a figure that there is not.
+const unmeasured = "–"
+
 // found says something of a thing, if there is one.
 func found[T any](x T, ok bool) func(say func(T) string) string {
 	return func(say func(T) string) string {
 		if !ok {
-			return "–"
+			return unmeasured
 		}
 		return say(x)
 	}

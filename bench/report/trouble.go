@@ -104,7 +104,7 @@ func (r *Report) deadAddress() Table {
 		Lead: "A name has two addresses, and the first swallows every SYN. Ten calls at once, each with 4 s.",
 		Head: []string{"dead first address", "answered", "slowest answer"},
 		Rows: rowsOf(r.DeadAddress, func(d measure.DeadAddress) []string {
-			slowest := "–"
+			slowest := unmeasured
 			if d.Answered > 0 {
 				slowest = milliseconds(d.Slowest)
 			}

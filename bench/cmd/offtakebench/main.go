@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/offtake-go/offtake/bench/measure"
@@ -17,31 +19,86 @@ import (
 
 func main() {
 	out := flag.String("out", "results", "the `folder` to write to")
-	short := flag.Bool("short", false, "fewer rounds: some minutes instead of a quarter of an hour")
+	short := flag.Bool("short", false, "fewer rounds: some minutes instead of three quarters of an hour")
+	only := flag.String("only", "", "the `steps` to take, between commas, instead of all")
 	flag.Parse()
-	if err := run(*out, *short, os.Stderr); err != nil {
+	if err := run(*out, *short, *only, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "offtakebench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out string, short bool, progress io.Writer) error {
-	stacks := peers.HTTPStacks()
+// step is one measurement. Its name is that of -only.
+type step struct {
+	name string
+	run  func() error
+}
+
+func run(out string, short bool, only string, progress io.Writer) error {
 	r := report.New()
 	r.Short = short
+	r.Command = command(os.Args[1:])
+	steps, err := chosen(steps(r), only)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	for _, step := range steps {
+		fmt.Fprintf(progress, "%5.0fs  %s\n", time.Since(start).Seconds(), step.name)
+		if err := step.run(); errors.Is(err, errors.ErrUnsupported) {
+			fmt.Fprintln(progress, "        left out:", err)
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	fmt.Fprintf(progress, "%5.0fs  done; see %s/results.html, and write the tables of the documents with: go test ./report -update\n", time.Since(start).Seconds(), out)
+	return r.Write(out)
+}
+
+// command is what a shell takes to run this with such arguments.
+func command(args []string) string {
+	all := "go run ./cmd/offtakebench"
+	for _, a := range args {
+		if strings.Contains(a, " ") {
+			a = "'" + a + "'"
+		}
+		all += " " + a
+	}
+	return all
+}
+
+// chosen are the steps with the names between the commas; all, if there are none.
+func chosen(all []step, only string) ([]step, error) {
+	if only == "" {
+		return all, nil
+	}
+	var some []step
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(s step) bool { return s.name == strings.TrimSpace(name) })
+		if i < 0 {
+			var names []string
+			for _, s := range all {
+				names = append(names, s.name)
+			}
+			return nil, fmt.Errorf("-only: there is no step %q; there are: %s", name, strings.Join(names, ", "))
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
+}
+
+// steps are all of them, in the form that the report has.
+func steps(r *report.Report) []step {
+	stacks := peers.HTTPStacks()
 	rounds, passes, overloaded, flickering, bump := 40, 200_000, measure.Usual, measure.Flickering, measure.Metastable
-	if short {
+	if r.Short {
 		rounds, passes = 8, 50_000
 		overloaded.During, flickering.During = 2*time.Second, 2*time.Second
 		bump.Lasts, bump.Watch = 4*time.Second, 3*time.Second
 	}
 	trouble := peers.InTrouble()
 	leaky := append(peers.Named(stacks, "context.WithTimeout", "http.Client.Timeout"), trouble...)
-	start := time.Now()
-	for _, step := range []struct {
-		name string
-		run  func() error
-	}{
+	return []step{
 		{"cost of a layer", func() (err error) { r.Layer, err = measure.Layer(stacks, 2*rounds, 10_000); return }},
 		{"cost on loopback", func() (err error) { r.Loopback, err = measure.Loopback(stacks, false, false, rounds, 1_000); return }},
 		{"cost with TLS", func() (err error) { r.TLS, err = measure.Loopback(stacks, true, false, rounds, 500); return }},
@@ -59,16 +116,7 @@ func run(out string, short bool, progress io.Writer) error {
 		{"dead address", func() (err error) { r.DeadAddress, err = measure.DeadAddresses(trouble, 10, 4*time.Second); return }},
 		{"forgotten bodies", func() (err error) { r.Leak, err = measure.Scatterbrain.All(leaky); return }},
 		{"scaling", func() (err error) { r.Scaling, err = measure.Scalings(rounds, passes); return }},
-	} {
-		fmt.Fprintf(progress, "%5.0fs  %s\n", time.Since(start).Seconds(), step.name)
-		if err := step.run(); errors.Is(err, errors.ErrUnsupported) {
-			fmt.Fprintln(progress, "        left out:", err)
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
-		}
 	}
-	fmt.Fprintf(progress, "%5.0fs  done; see %s/results.html, and write the tables of the documents with: go test ./report -update\n", time.Since(start).Seconds(), out)
-	return r.Write(out)
 }
 
 // oneByOne measures each stack alone: all of them want the cores.
