@@ -136,6 +136,9 @@ func (t *ticket) end(info balancer.DoneInfo) {
 	if a == nil || a.out.Add(-1) >= 0 {
 		l.streams.Add(-1)
 	}
+	if info.BytesReceived && !l.used.Load() {
+		l.used.Store(true)
+	}
 	if a != nil {
 		a.ended(info)
 	}

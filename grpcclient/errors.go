@@ -190,4 +190,5 @@ func (e *dialError) Unwrap() error { return e.err }
 var (
 	errNoAddresses = errors.New("the name resolves to no address")
 	errConnecting  = errors.New("still connecting")
+	errVain        = errors.New("the server ends each connection soon after it has begun, and before an answer")
 )

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
 
+	"github.com/offtake-go/offtake/internal/backoff"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -27,6 +28,7 @@ type link struct {
 	timeout atomic.Uint64 // reads+1 when a call ran out of time on it
 	suspect atomic.Bool   // nothing comes any more
 	away    atomic.Bool   // the server has sent GOAWAY
+	used    atomic.Bool   // something was answered on it
 	back    atomic.Bool   // the next dial is to come back
 	brief   atomic.Bool   // and the connection before it was soon gone
 	dialed  atomic.Int64  // when, since the pool's start
@@ -39,6 +41,7 @@ type link struct {
 	state    connectivity.State
 	picker   balancer.Picker
 	since    time.Time // in that state
+	vain     int       // connections in a row that came to nothing
 	err      error     // of the last dial; nil once it is ready
 	fresh    bool      // err is of this dial
 	replaces *link     // whose place it takes once it is ready
@@ -54,14 +57,19 @@ const unlimited = math.MaxInt32
 func (l *link) UpdateState(s balancer.State) {
 	f := l.filler
 	f.pool.mu.Lock()
+	var lived time.Duration
 	if l.state == connectivity.Ready {
-		l.brief.Store(time.Since(l.since) < reconnectSpread)
+		lived = time.Since(l.since)
+		l.brief.Store(lived < reconnectSpread)
 	}
 	l.state, l.picker, l.since = s.ConnectivityState, s.Picker, time.Now()
-	var next func()
+	var (
+		next  func()
+		pause time.Duration
+	)
 	switch {
 	case s.ConnectivityState == connectivity.Idle:
-		next = l.connect
+		next, pause = l.connect, l.lostLocked(lived)
 	case s.ConnectivityState == connectivity.Ready && l.replaces != nil:
 		next = func() { f.inherit(l) }
 	case s.ConnectivityState == connectivity.TransientFailure && l.replaces != nil:
@@ -79,8 +87,25 @@ func (l *link) UpdateState(s balancer.State) {
 	f.publishLocked()
 	f.pool.mu.Unlock()
 	if next != nil {
-		f.pool.after(0, next)
+		f.pool.after(pause, next)
 	}
+}
+
+// lostLocked is told of a connection that has ended, and returns the pause before
+// the next. There is none after the first that came to nothing. From the second on
+// the link has failed until it is dialed again, so that calls need not wait for it,
+// and the pauses grow as long as grpc-go's between dials that fail: its own begin
+// anew with each that succeeds.
+func (l *link) lostLocked(lived time.Duration) time.Duration {
+	if lived >= dialPauseMost || l.used.Load() || l.away.Load() && l.streams.Load() > 0 {
+		l.vain = 0
+		return 0
+	}
+	if l.vain++; l.vain == 1 {
+		return 0
+	}
+	l.state, l.err = connectivity.TransientFailure, &dialError{address: l.address, err: errVain}
+	return backoff.Exponential{Base: reconnectSpread, Cap: 2 * dialPauseMost}.Pause(l.vain - 1)
 }
 
 // connect has an idle child dial again: pick_first waits for a call before it does.
@@ -125,6 +150,7 @@ func (l *link) connected() {
 	l.filler.pool.core.telemetry.Dial(telemetry.Status2xx, l.sinceDial())
 	l.limit.Store(unlimited)
 	l.away.Store(false)
+	l.used.Store(false)
 	l.suspect.Store(false)
 	l.timeout.Store(0)
 }

@@ -73,8 +73,6 @@ func TestOneAddressHasAsManyConnectionsAsThePlan(t *testing.T) {
 	})
 }
 
-// TestAttributesDoNotMakeMoreConnections keeps an eye on grpc-go: should it begin to
-// tell addresses apart by them, the policy here could become smaller.
 // TestACallWaitsForAConnectionThatComesAndNotForAStream has two calls that had their
 // places before there was any connection, and a second server that is slow to dial.
 func TestACallWaitsForAConnectionThatComesAndNotForAStream(t *testing.T) {
@@ -187,6 +185,8 @@ func TestAnAddressThatIsNamedTwiceIsOne(t *testing.T) {
 	})
 }
 
+// TestAttributesDoNotMakeMoreConnections keeps an eye on grpc-go: should it begin to
+// tell addresses apart by them, the policy here could become smaller.
 func TestAttributesDoNotMakeMoreConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
