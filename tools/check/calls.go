@@ -31,6 +31,7 @@ func (w *World) outbound(name string) Call {
 	if host == "" {
 		host = hostOf(u)
 	}
+	host = completed(host, w.home)
 	w.findWays(&c, host, portOf(u), u.Protocol == contract.GRPC)
 	if hosts := w.hostsOf(host); len(hosts) > 0 {
 		c.Hosts = hosts
@@ -102,14 +103,15 @@ func (w *World) inbound() []Call {
 	c := w.Contract
 	var calls []Call
 	var from Call // what all callers have in common
-	w.findWays(&from, c.Service, 0, false)
+	from.Inbound = true
+	w.findWays(&from, completed(c.Service, w.home), 0, false)
 	for _, name := range slices.Sorted(maps.Keys(c.Callers)) {
 		caller := c.Callers[name]
 		call := Call{
 			Name: name + " to " + c.Service, Inbound: true, Ref: w.at("callers." + name),
 			Rate: float64(caller.Rate), Hosts: w.hostsOf(c.Service), Proxies: max(caller.Replicas, 1),
 			Deadline: caller.Deadline.Seconds(), Attempt: caller.Deadline.Seconds(), Unbounded: caller.Deadline == 0,
-			Attempts: max(caller.Attempts, 1), Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways,
+			Attempts: max(caller.Attempts, 1), Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways, host: from.host,
 		}
 		if c.Door != nil {
 			call.Mean = c.Door.Latency.Seconds()
@@ -122,7 +124,7 @@ func (w *World) inbound() []Call {
 	if len(calls) == 0 && (from.Policy != nil || from.Route != nil) {
 		calls = append(calls, Call{
 			Name: "callers to " + c.Service, Inbound: true, Ref: w.at("service"), Hosts: w.hostsOf(c.Service), Proxies: 1,
-			Attempts: 1, Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways,
+			Attempts: 1, Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways, host: from.host,
 		})
 		if c.Door != nil && c.Door.Busy != "" {
 			calls[0].Busy = c.Door.Busy

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -12,13 +13,19 @@ import (
 
 // envoyPolicy reads a cluster with Envoy's own defaults.
 func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *Policy {
-	p := &Policy{Ref: o.Ref, Object: o, Plane: plane, ConnectTimeout: seconds(c.GetConnectTimeout(), 5), MaxRetries: 3}
+	p := &Policy{
+		Ref: o.Ref, Object: o, Plane: plane, ConnectTimeout: seconds(c.GetConnectTimeout(), 5),
+		MaxConnections: 1024, MaxRequests: 1024, MaxPending: 1024, MaxRetries: 3, // Envoy's defaults
+	}
 	if t := c.GetCommonLbConfig().GetHealthyPanicThreshold(); t != nil {
 		percent := int(t.GetValue())
 		p.Panic = &percent
 	}
 	p.ActiveChecks = len(c.GetHealthChecks()) > 0
 	for _, t := range c.GetCircuitBreakers().GetThresholds() {
+		if t.GetPriority() != corev3.RoutingPriority_DEFAULT {
+			continue // for the routes that ask for it
+		}
 		p.MaxConnections = number(t.GetMaxConnections(), 1024)
 		p.MaxRequests = number(t.GetMaxRequests(), 1024)
 		p.MaxPending = number(t.GetMaxPendingRequests(), 1024)

@@ -31,6 +31,7 @@ type Finding struct {
 // The findings that are about the inputs and not about calls.
 const (
 	unreadField   = "P01"
+	unmerged      = "P02"
 	expiredIgnore = "I01"
 	unusedIgnore  = "I02"
 )
@@ -53,6 +54,11 @@ func InputRules() []Rule {
 			ID: unreadField, Title: "a field that does not exist", Severity: Error,
 			Breaks: "a manifest has a field that its type does not have",
 			Source: "the control plane drops it, and a default is in force", Needs: "a manifest",
+		},
+		{
+			ID: unmerged, Title: "a DestinationRule of which not all is in force", Severity: Warning,
+			Breaks: "several DestinationRules have one host, and more than one of them a trafficPolicy, or the same subset",
+			Source: "Istio's mergeDestinationRule: the oldest is in force, and adds only the subsets of the others", Needs: "two DestinationRules",
 		},
 	}
 }
@@ -112,6 +118,9 @@ func (w *World) Check(known Baseline) *Report {
 		r.Findings = append(r.Findings, found...)
 	}
 	w.addProblems(r)
+	for _, host := range w.hosts {
+		r.Findings = append(r.Findings, w.dropped(host)...)
+	}
 	w.ignore(r)
 	known.drop(r)
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {

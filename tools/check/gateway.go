@@ -23,7 +23,7 @@ const (
 
 // gatewayPolicy reads Envoy Gateway's BackendTrafficPolicy.
 func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
-	p := &Policy{Ref: o.Ref, Object: o, Plane: "envoy-gateway", MaxRetries: 1024, ConnectTimeout: 10}
+	p := &Policy{Ref: o.Ref, Object: o, Plane: "envoy-gateway", MaxConnections: 1024, MaxRequests: 1024, MaxPending: 1024, MaxRetries: 1024, ConnectTimeout: 10}
 	if t := b.Spec.Timeout; t != nil && t.TCP != nil {
 		p.ConnectTimeout = gatewaySeconds(t.TCP.ConnectTimeout, 10)
 	}
@@ -70,7 +70,7 @@ func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
 func httpRoutes(o *manifest.Object, r *gwv1.HTTPRoute, host string, plane ControlPlane) []*Route {
 	var all []*Route
 	for i, rule := range r.Spec.Rules {
-		if ruleTo(rule, host) {
+		if ruleTo(o, rule, host) {
 			all = append(all, httpRoute(o, i, rule, plane))
 		}
 	}

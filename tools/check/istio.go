@@ -29,9 +29,14 @@ type istioBlocks struct {
 	pool     *networking.ConnectionPoolSettings
 	balancer *networking.LoadBalancerSettings
 
-	// outlierAt is the path of the policy that has the outlier detection, at that of
-	// the narrowest policy.
-	outlierAt, at []string
+	budget *networking.TrafficPolicy_RetryBudget
+
+	// These are where the outlier detection and the budget stand, and the narrowest
+	// policy.
+	outlierAt, budgetAt, at part
+
+	// budgetDropped says that a narrower policy does not repeat the budget.
+	budgetDropped bool
 }
 
 // overlay puts what a narrower policy has over what a wider one has, block by block.
@@ -39,13 +44,17 @@ type istioBlocks struct {
 // their defaults.
 //
 // Source: Istio's MergeTrafficPolicy.
-func (b *istioBlocks) overlay(tp *networking.TrafficPolicy, port int, path ...string) {
-	if tp == nil {
+func (b *istioBlocks) overlay(tp part, port int) {
+	if tp.TrafficPolicy == nil {
 		return
 	}
-	b.at = path
+	b.at = tp
+	b.budgetDropped = b.budget != nil && tp.GetRetryBudget() == nil
+	if tp.GetRetryBudget() != nil {
+		b.budget, b.budgetAt = tp.GetRetryBudget(), tp
+	}
 	if tp.GetOutlierDetection() != nil {
-		b.outlier, b.outlierAt = tp.GetOutlierDetection(), path
+		b.outlier, b.outlierAt = tp.GetOutlierDetection(), tp
 	}
 	if tp.GetConnectionPool() != nil {
 		b.pool = tp.GetConnectionPool()
@@ -55,30 +64,28 @@ func (b *istioBlocks) overlay(tp *networking.TrafficPolicy, port int, path ...st
 	}
 	for i, p := range tp.GetPortLevelSettings() {
 		if port != 0 && int(p.GetPort().GetNumber()) == port {
-			at := append(slices.Clone(path), "portLevelSettings", index(i))
-			*b = istioBlocks{p.GetOutlierDetection(), p.GetConnectionPool(), p.GetLoadBalancer(), at, at}
+			at := part{tp.TrafficPolicy, tp.Object, append(slices.Clone(tp.path), "portLevelSettings", index(i))}
+			b.outlier, b.pool, b.balancer = p.GetOutlierDetection(), p.GetConnectionPool(), p.GetLoadBalancer()
+			b.outlierAt, b.at = at, at
 			return
 		}
 	}
 }
 
-// everyHost is the path of the policy for all hosts of a rule.
-func everyHost() []string { return []string{"spec", "trafficPolicy"} }
-
-// istioPolicy reads what a DestinationRule says of one cluster, with what the mesh's
-// default policy fills in.
-func (w *World) istioPolicy(o *manifest.Object, to cluster) *Policy {
-	rule := o.Value.(*manifest.DestinationRule)
+// istioPolicy reads what the DestinationRules of a host say of one cluster, with what
+// the mesh's default policy fills in.
+func (w *World) istioPolicy(rules []*manifest.Object, to cluster) *Policy {
+	o := rules[0]
 	policy := &Policy{Ref: o.Ref, Object: o, Plane: "istio", MaxRetries: istioMaxRetries, ConnectTimeout: istioConnect}
 	var b istioBlocks
-	b.overlay(rule.GetTrafficPolicy(), to.port, everyHost()...)
-	for i, s := range rule.GetSubsets() {
-		if s.GetName() == to.subset {
-			b.overlay(s.GetTrafficPolicy(), to.port, "spec", "subsets", index(i), "trafficPolicy")
-		}
-	}
-	if len(b.at) > len(everyHost()) {
-		policy.Ref = o.At(b.at...) // of a subset or a port
+	all, subsets := merged(rules)
+	b.overlay(all, to.port)
+	b.overlay(subsets[to.subset], to.port)
+	switch {
+	case len(b.at.path) > len(all.path):
+		policy.Ref = b.at.At(b.at.path...) // of a subset or a port
+	case all.Object != nil:
+		policy.Ref, policy.Object = all.Ref, all.Object
 	}
 	for _, config := range w.meshConfigs() {
 		if minor, ok := minorOf(w.Version); ok && minor < 31 {
@@ -93,11 +100,12 @@ func (w *World) istioPolicy(o *manifest.Object, to cluster) *Policy {
 		}
 	}
 	if b.outlier != nil {
-		path := b.outlierAt
-		if path == nil {
-			path = everyHost() // filled in
+		at := b.outlierAt
+		if at.Object == nil {
+			at = part{Object: o, path: []string{"spec", "trafficPolicy"}} // filled in
 		}
-		policy.Detector = istioDetector(o, b.outlier, append(slices.Clone(path), "outlierDetection"))
+		policy.Object = at.Object
+		policy.Detector = istioDetector(at.Object, b.outlier, append(slices.Clone(at.path), "outlierDetection"))
 		policy.MinHealth = int(b.outlier.GetMinHealthPercent())
 	}
 	istioPool(policy, b.pool)
@@ -105,27 +113,24 @@ func (w *World) istioPolicy(o *manifest.Object, to cluster) *Policy {
 		enabled := l.GetEnabled().GetValue()
 		policy.Locality = &enabled
 	}
-	policy.Budget = istioBudget(o, rule)
+	policy.Budget = istioBudget(b)
 	return policy
 }
 
-// istioBudget is the retry budget of a rule. Whether a subset that does not repeat
+// istioBudget is the retry budget of a cluster. Whether a subset that does not repeat
 // it still has it is a question of the version.
-func istioBudget(o *manifest.Object, rule *manifest.DestinationRule) *Budget {
-	b := rule.GetTrafficPolicy().GetRetryBudget()
+func istioBudget(blocks istioBlocks) *Budget {
+	b, at := blocks.budget, blocks.budgetAt
 	if b == nil {
 		return nil
 	}
-	budget := &Budget{Min: int(b.GetMinRetryConcurrency()), Ref: o.At("spec", "trafficPolicy", "retryBudget")}
+	budget := &Budget{Min: int(b.GetMinRetryConcurrency()), InSubset: blocks.budgetDropped, Ref: at.At(append(slices.Clone(at.path), "retryBudget")...)}
 	if budget.Min == 0 {
 		budget.Min = 3
 	}
 	if b.GetPercent() != nil {
 		p := b.GetPercent().GetValue()
 		budget.Percent = &p
-	}
-	for _, s := range rule.GetSubsets() {
-		budget.InSubset = budget.InSubset || s.GetTrafficPolicy() != nil && s.GetTrafficPolicy().GetRetryBudget() == nil
 	}
 	return budget
 }
@@ -178,12 +183,16 @@ func istioPool(p *Policy, pool *networking.ConnectionPoolSettings) {
 }
 
 // istioRoutes reads the HTTP routes of a VirtualService that lead to a host.
-func istioRoutes(o *manifest.Object, host string) []*Route {
+func istioRoutes(o *manifest.Object, host string, inbound bool) []*Route {
+	vs := o.Value.(*manifest.VirtualService)
+	if !inbound && len(vs.GetGateways()) > 0 && !slices.Contains(vs.GetGateways(), "mesh") {
+		return nil // for what comes in by a gateway; the service's own calls do not
+	}
 	var all []*Route
-	for i, r := range o.Value.(*manifest.VirtualService).GetHttp() {
+	for i, r := range vs.GetHttp() {
 		var to []cluster
 		for _, d := range r.GetRoute() {
-			if dest := d.GetDestination(); sameHost(dest.GetHost(), host) {
+			if dest := d.GetDestination(); sameHost(completed(dest.GetHost(), o.Namespace), host) {
 				to = append(to, cluster{dest.GetSubset(), int(dest.GetPort().GetNumber())})
 			}
 		}

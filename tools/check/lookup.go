@@ -19,7 +19,7 @@ type ControlPlane = contract.ControlPlane
 // so all of them must hold. What a running proxy has been given comes before what a
 // manifest says. A gRPC service config names no host: it is the program's own, for
 // what it calls by gRPC.
-func (w *World) routesFor(host string, grpc bool) []*Route {
+func (w *World) routesFor(host string, grpc, inbound bool) []*Route {
 	var found []*Route
 	var attached *Route
 	kind := ""
@@ -30,9 +30,11 @@ func (w *World) routesFor(host string, grpc bool) []*Route {
 		case *manifest.Envoy:
 			all, running = envoyRoutes(o, v, host, "envoy"), v.Running
 		case *manifest.VirtualService:
-			all = istioRoutes(o, host)
+			all = istioRoutes(o, host, inbound)
 		case *gwv1.HTTPRoute:
-			all = httpRoutes(o, v, host, w.Plane)
+			if inbound || w.Plane != "istio" || !onlyGateways(v) {
+				all = httpRoutes(o, v, host, w.Plane)
+			}
 		case *eg.BackendTrafficPolicy:
 			if attached == nil && w.targets(v, host) {
 				attached = gatewayRoute(o, v)
@@ -80,7 +82,7 @@ func (w *World) targets(b *eg.BackendTrafficPolicy, host string) bool {
 	}
 	for _, o := range manifest.Of[*gwv1.HTTPRoute](w.Manifest) {
 		r := o.Value.(*gwv1.HTTPRoute)
-		if !slices.ContainsFunc(r.Spec.Rules, func(rule gwv1.HTTPRouteRule) bool { return ruleTo(rule, host) }) {
+		if !slices.ContainsFunc(r.Spec.Rules, func(rule gwv1.HTTPRouteRule) bool { return ruleTo(o, rule, host) }) {
 			continue
 		}
 		if slices.Contains(names, "HTTPRoute/"+r.Name) {
@@ -94,13 +96,26 @@ func (w *World) targets(b *eg.BackendTrafficPolicy, host string) bool {
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		_, name, _ = strings.Cut(name, "/")
-		return sameHost(name, host) // a service, or a route of its name that was not given
+		return sameHost(completed(name, b.Namespace), host) // a service, or a route of its name that was not given
+	})
+}
+
+// onlyGateways reports whether a route is for what comes in by gateways alone.
+func onlyGateways(r *gwv1.HTTPRoute) bool {
+	return len(r.Spec.ParentRefs) > 0 && !slices.ContainsFunc(r.Spec.ParentRefs, func(p gwv1.ParentReference) bool {
+		return p.Kind != nil && *p.Kind != "Gateway"
 	})
 }
 
 // ruleTo reports whether a rule of a route leads to a host.
-func ruleTo(rule gwv1.HTTPRouteRule, host string) bool {
-	return slices.ContainsFunc(rule.BackendRefs, func(b gwv1.HTTPBackendRef) bool { return sameHost(string(b.Name), host) })
+func ruleTo(o *manifest.Object, rule gwv1.HTTPRouteRule, host string) bool {
+	return slices.ContainsFunc(rule.BackendRefs, func(b gwv1.HTTPBackendRef) bool {
+		namespace := o.Namespace
+		if b.Namespace != nil {
+			namespace = string(*b.Namespace)
+		}
+		return sameHost(completed(string(b.Name), namespace), host)
+	})
 }
 
 func first[T any](a, b *T) *T {

@@ -66,12 +66,7 @@ func (w *World) readMesh() {
 	if c.Propagation != 0 {
 		m.Propagation = c.Propagation.Seconds()
 	}
-	for _, o := range manifest.Of[*corev1.Service](w.Manifest) {
-		s := o.Value.(*corev1.Service)
-		if s.Name == w.Contract.Service && s.Spec.TrafficDistribution != nil {
-			m.Distribution = true
-		}
-	}
+	m.Distribution = slices.ContainsFunc(manifest.Of[*corev1.Service](w.Manifest), distributes)
 	if seen, ok := w.seenHosts(w.Contract.Service); ok {
 		m.Unready = max(m.Unready, seen.Unready)
 	}
@@ -81,6 +76,18 @@ func (w *World) readMesh() {
 			m.Locality = &enabled
 		}
 	}
+}
+
+// distributed reports whether the Service of a host has a trafficDistribution.
+func (w *World) distributed(host string) bool {
+	return slices.ContainsFunc(manifest.Of[*corev1.Service](w.Manifest), func(o *manifest.Object) bool {
+		return distributes(o) && sameHost(completed(o.Name, o.Namespace), host)
+	})
+}
+
+func distributes(o *manifest.Object) bool {
+	s := o.Value.(*corev1.Service)
+	return s.Spec.TrafficDistribution != nil || s.Annotations["networking.istio.io/traffic-distribution"] != ""
 }
 
 // seenHosts is what a running proxy counts behind a host, from /clusters or /stats.
@@ -129,7 +136,7 @@ func (w *World) panicPolicy(p *Policy) PanicPolicy {
 	if explicit == nil {
 		explicit = p.Panic
 	}
-	return PanicPolicy{Outlier: p.Detector != nil, MinHealth: p.MinHealth, Explicit: explicit, Distribution: w.Mesh.Distribution}
+	return PanicPolicy{Outlier: p.Detector != nil, MinHealth: p.MinHealth, Explicit: explicit, Distribution: p.Distribution}
 }
 
 // eras are those in which a policy may be interpreted. The version is the control

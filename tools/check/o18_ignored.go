@@ -20,11 +20,11 @@ func ruleO18() Rule {
 		Source: "Istio since 1.25 forces 0 where the Service has a trafficDistribution", Needs: "minHealthPercent",
 	}, func(w *World, emit func(Place, o18)) {
 		for _, c := range w.detected() {
-			if c.Policy.Plane != "istio" || c.Policy.MinHealth == 0 || !c.Inbound {
+			if c.Policy.Plane != "istio" || c.Policy.MinHealth == 0 {
 				continue
 			}
 			for _, e := range w.eras(c.Policy) {
-				emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref, Era: e.Name}, o18{e.Minor, true, c.Policy.MinHealth, w.Mesh.Distribution})
+				emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref, Era: e.Name}, o18{e.Minor, true, c.Policy.MinHealth, c.Policy.Distribution})
 			}
 		}
 	})

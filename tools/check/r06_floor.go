@@ -6,13 +6,31 @@ type r06 struct {
 	Min     int     `json:"minc"`
 	Load    float64 `json:"l"`
 	Percent float64 `json:"pct"`
+
+	// Clusters have a floor each, of which Min is the sum; 0 is one.
+	Clusters int
 }
 
 func (n r06) verdict() Verdict {
 	floor := n.Proxies * n.Min
 	meant := n.Percent / 100 * n.Load
-	return holds(float64(floor) <= meant, say("floor %d concurrent retries fleet-wide vs %.4g by percentage (L=%.4g)", floor, meant, n.Load),
-		say("minRetryConcurrency %d: it is for each proxy", int(meant)/max(n.Proxies, 1))).over(float64(floor) / meant)
+	of := ""
+	if n.Clusters > 1 {
+		of = say(" of %d subsets or ports", n.Clusters)
+	}
+	return holds(float64(floor) <= meant, say("floor %d concurrent retries fleet-wide%s vs %.4g by percentage (L=%.4g)", floor, of, meant, n.Load), n.remedy(meant)).over(float64(floor) / meant)
+}
+
+// remedy is a floor of each cluster. One of 0 would be taken for none, which is 3.
+func (n r06) remedy(meant float64) string {
+	least := max(n.Proxies, 1) * max(n.Clusters, 1)
+	if fits := int(meant) / least; fits > 0 {
+		return say("minRetryConcurrency %d: it is for each proxy%s", fits, map[bool]string{true: " and each of them"}[n.Clusters > 1])
+	}
+	if percent := 100 * float64(least) / n.Load; percent <= 100 {
+		return say("minRetryConcurrency 1 and percent %d: it is for each proxy", ceilTo(percent))
+	}
+	return say("no retries: even minRetryConcurrency 1, which is for each proxy, is %d at once", least)
 }
 
 func ruleR06() Rule {
@@ -21,10 +39,29 @@ func ruleR06() Rule {
 		Breaks: "proxies x minRetryConcurrency > percent x calls in flight",
 		Source: "Envoy's retry budget is for each proxy", Needs: "a retry budget, a rate and a latency",
 	}, func(w *World, emit func(Place, r06)) {
-		for _, c := range w.ways() {
-			if c.Policy != nil && c.Policy.Budget != nil && c.Rate*c.Mean > 0 {
-				emit(Place{Subject: c.Name, Ref: c.Policy.Budget.Ref}, r06{c.Proxies, c.Policy.Budget.Min, c.Rate * c.Mean, w.budgetPercent(c.Policy.Budget)})
+		for _, c := range w.Calls {
+			if all := c.budgets(); len(all) > 0 && c.Rate*c.Mean > 0 {
+				n := r06{Proxies: c.Proxies, Load: c.Rate * c.Mean, Clusters: len(all)}
+				for _, b := range all {
+					n.Min += b.Min
+					n.Percent = max(n.Percent, w.budgetPercent(b))
+				}
+				emit(Place{Subject: c.Name, Ref: all[0].Ref}, n)
 			}
 		}
 	})
+}
+
+// budgets are those that the requests of a call have, one for each cluster: its floor
+// is for each too, while they share what is in flight.
+func (c Call) budgets() []*Budget {
+	var all []*Budget
+	seen := map[cluster]bool{}
+	for _, each := range c.ways {
+		if each.led && !seen[each.to] && each.policy != nil && each.policy.Budget != nil {
+			seen[each.to] = true
+			all = append(all, each.policy.Budget)
+		}
+	}
+	return all
 }

@@ -38,12 +38,8 @@ func ruleR07() Rule {
 				count = *r.Count
 			}
 			for _, c := range w.Calls {
-				host := w.Service.Name
-				if !c.Inbound {
-					host = hostOf(*c.Upstream)
-				}
 				for _, t := range spec.TargetRefs {
-					if sameHost(string(t.Name), host) && c.Rate*c.Mean > 0 {
+					if sameHost(completed(string(t.Name), o.Namespace), c.host) && c.Rate*c.Mean > 0 {
 						emit(Place{Subject: c.Name, Ref: o.At("spec", "retryConstraint")}, r07{count, c.Proxies, c.Rate * c.Mean})
 					}
 				}

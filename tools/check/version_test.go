@@ -139,6 +139,13 @@ func TestTheVersionDecidesWhetherADistributionTurnsPanicOff(t *testing.T) {
 	if len(found) != 1 || !strings.Contains(found[0].Evidence, "so with Istio 1.25 to 1.30, Istio 1.31 and later, not with Istio 1.20 to 1.24") {
 		t.Errorf("O18 = %+v, want it since 1.25", found)
 	}
+	annotated := "---\napiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {networking.istio.io/traffic-distribution: PreferClose}}\nspec: {ports: [{port: 80}]}\n"
+	if found := only(worldOf(t, "http", rule+annotated), "O18"); len(found) != 1 {
+		t.Errorf("O18 = %+v, want it by the annotation too", found)
+	}
+	if found := only(worldOf(t, "http", rule+strings.Replace(service, "name: a", "name: b", 1)), "O18"); len(found) != 0 {
+		t.Errorf("O18 = %+v, want none: the Service of another host has it", found)
+	}
 }
 
 func TestPausesAreEnvoys(t *testing.T) {

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,26 +23,35 @@ type cluster struct {
 type way struct {
 	route  *Route
 	policy *Policy
+
+	// to is where it leads, and led says that a route does: a subset without one has
+	// no requests.
+	to  cluster
+	led bool
 }
 
 // findWays finds all ways to a host. Each route is taken with the cluster that it
 // leads to; clusters with a policy of their own that no route leads to come after
 // them, for the routes may stand in a manifest that was not given.
 func (w *World) findWays(c *Call, host string, port int, grpc bool) {
-	routes := w.routesFor(host, grpc)
+	c.host = host
+	routes := w.routesFor(host, grpc, c.Inbound)
 	if len(routes) == 0 {
 		routes = []*Route{nil}
+	}
+	if !slices.Contains(w.hosts, host) {
+		w.hosts = append(w.hosts, host)
 	}
 	seen := map[cluster]bool{}
 	for _, r := range routes {
 		for _, to := range r.leadsTo(port) {
 			seen[to] = true
-			c.ways = append(c.ways, way{r, w.policyFor(host, to)})
+			c.ways = append(c.ways, way{r, w.policyFor(host, to), to, true})
 		}
 	}
 	for _, to := range w.clustersOf(host, port) {
 		if !seen[to] {
-			c.ways = append(c.ways, way{routes[0], w.policyFor(host, to)})
+			c.ways = append(c.ways, way{routes[0], w.policyFor(host, to), to, false})
 		}
 	}
 	c.Route, c.Policy = c.ways[0].route, c.ways[0].policy
@@ -76,36 +87,39 @@ func (w *World) ways() []Call {
 // clustersOf lists the clusters of a host that a DestinationRule has policies of
 // their own for. Where the port of a call is known, other ports are none of it.
 func (w *World) clustersOf(host string, port int) []cluster {
-	var all []cluster
-	for _, o := range manifest.Of[*manifest.DestinationRule](w.Manifest) {
-		rule := o.Value.(*manifest.DestinationRule)
-		if !sameHost(rule.GetHost(), host) {
+	var found []cluster
+	all, subsets := merged(w.destinationRules(host))
+	for _, p := range all.GetPortLevelSettings() {
+		if port == 0 {
+			found = append(found, cluster{"", int(p.GetPort().GetNumber())})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(subsets)) {
+		s := subsets[name]
+		if s.TrafficPolicy == nil {
 			continue
 		}
-		for _, p := range rule.GetTrafficPolicy().GetPortLevelSettings() {
+		found = append(found, cluster{name, port})
+		for _, p := range s.GetPortLevelSettings() {
 			if port == 0 {
-				all = append(all, cluster{"", int(p.GetPort().GetNumber())})
+				found = append(found, cluster{name, int(p.GetPort().GetNumber())})
 			}
 		}
-		for _, s := range rule.GetSubsets() {
-			if s.GetTrafficPolicy() == nil {
-				continue
-			}
-			all = append(all, cluster{s.GetName(), port})
-			for _, p := range s.GetTrafficPolicy().GetPortLevelSettings() {
-				if port == 0 {
-					all = append(all, cluster{s.GetName(), int(p.GetPort().GetNumber())})
-				}
-			}
-		}
-		return all // of the rule that policyFor takes
 	}
-	return nil
+	return found
 }
 
 // policyFor finds what a proxy does with the hosts of a cluster. What a running
 // proxy has been given comes before what a manifest says it should be.
 func (w *World) policyFor(host string, to cluster) *Policy {
+	found := w.policyIn(host, to)
+	if found != nil {
+		found.Distribution = w.distributed(host)
+	}
+	return found
+}
+
+func (w *World) policyIn(host string, to cluster) *Policy {
 	var found *Policy
 	for _, o := range w.Manifest.Objects {
 		switch v := o.Value.(type) {
@@ -120,8 +134,8 @@ func (w *World) policyFor(host string, to cluster) *Policy {
 			}
 			found = first(found, p)
 		case *manifest.DestinationRule:
-			if found == nil && sameHost(v.GetHost(), host) {
-				found = w.istioPolicy(o, to)
+			if found == nil && w.matches(o, host) > 0 {
+				found = w.istioPolicy(w.destinationRules(host), to)
 			}
 		case *eg.BackendTrafficPolicy:
 			if found == nil && w.targets(v, host) {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -30,7 +31,9 @@ func (w *World) readService() {
 		s.Answers = "queue"
 	}
 	s.Extra, s.Missing = capacity.RolloutPods(s.Max, c.Replicas.Surge, c.Replicas.Unavailable)
+	w.home = w.namespace
 	if o := w.workload(); o != nil {
+		w.home = cmp.Or(w.home, o.Namespace)
 		switch d := o.Value.(type) {
 		case *appsv1.Deployment:
 			w.readDeployment(o, d)
@@ -60,14 +63,39 @@ func (w *World) workload() *manifest.Object {
 	return found
 }
 
+// twice says which objects stand in the input more than once, as a base and a patch of
+// it do. It is tempting to lay one over the other, but only their tool knows how.
+func (w *World) twice() []string {
+	type name struct{ kind, namespace, name string }
+	first := map[name]*manifest.Object{}
+	var notes []string
+	for _, o := range w.Manifest.Objects {
+		if o.APIVersion == "" || o.Name == "" {
+			continue // a dump or an excerpt
+		}
+		key := name{o.Kind, o.Namespace, o.Name}
+		if before := first[key]; before != nil {
+			notes = append(notes, say("%v is in %v and in %v, and the result may be that of either; one of them, or what kustomize build makes of both, would do", o, before.Ref, o.Ref))
+			continue
+		}
+		first[key] = o
+	}
+	const shown = 3
+	if n := len(notes); n > shown {
+		notes = append(notes[:shown], say("and %d more objects that are there twice", n-shown))
+	}
+	return notes
+}
+
 // notes says where manifests were read and say nothing about the service: rules
 // whose numbers are not known are silent, as they are where all is well.
 func (w *World) notes() []string {
 	if n := w.Manifest.Skipped; n > 0 && len(w.Manifest.Objects)+len(w.Manifest.Problems) == 0 {
 		return []string{say("nothing of what was read says anything about calls: %d documents of other kinds", n)}
 	}
+	notes := w.twice()
 	if w.Service.Known {
-		return nil
+		return notes
 	}
 	var names []string
 	for _, o := range slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest)) {
@@ -76,7 +104,7 @@ func (w *World) notes() []string {
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return notes
 	}
 	if near := contract.Nearest(w.Service.Name, names); near != "" {
 		names = []string{near}
@@ -87,7 +115,7 @@ func (w *World) notes() []string {
 		more = say(" and %d more", len(names)-shown)
 		names = names[:shown]
 	}
-	return []string{say("no Deployment or StatefulSet is called %s, so its pods are not checked; read were %s%s", w.Service.Name, strings.Join(names, ", "), more)}
+	return append(notes, say("no Deployment or StatefulSet is called %s, so its pods are not checked; read were %s%s", w.Service.Name, strings.Join(names, ", "), more))
 }
 
 // inNamespace reports whether an object may be the service's own.

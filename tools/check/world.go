@@ -28,6 +28,8 @@ type World struct {
 
 	now       time.Time
 	namespace string
+	hosts     []string // of all calls
+	home      string   // the service's namespace, "" if none is known
 	ambiguous []manifest.Problem
 }
 
@@ -67,6 +69,7 @@ type Call struct {
 	Policy *Policy
 	Route  *Route
 	ways   []way
+	host   string // with its namespace, where one is known
 }
 
 // A Pool is the calling program's places in one replica.
@@ -108,6 +111,9 @@ type Policy struct {
 	// Locality is localityLbSetting.enabled, if it is set.
 	Locality *bool
 
+	// Distribution says that the Service of the hosts has a trafficDistribution.
+	Distribution bool
+
 	// ActiveChecks says that hosts fail health checks too.
 	ActiveChecks bool
 }
@@ -141,7 +147,7 @@ type Budget struct {
 	Percent *float64
 	Min     int
 
-	// InSubset says that a subset has a policy of its own without repeating it.
+	// InSubset says that it is of a subset whose own policy does not repeat it.
 	InSubset bool
 	Ref      manifest.Ref
 }
@@ -224,7 +230,7 @@ type Mesh struct {
 	// Panic is a threshold that the contract states, since no manifest shows it.
 	Panic *int
 
-	// Distribution says that the Service has a trafficDistribution.
+	// Distribution says that some Service has a trafficDistribution.
 	Distribution bool
 
 	// Unready is how many hosts of the service are out for other reasons than

@@ -128,6 +128,7 @@ func (s *Set) decode(o *Object, decode decoder) {
 	if m, ok := tree["metadata"].(map[string]any); ok {
 		o.Name, _ = m["name"].(string)
 		o.Namespace, _ = m["namespace"].(string)
+		o.Created = scalar(child(o.node, "metadata"), "creationTimestamp")
 		delete(m, "managedFields") // large, and none of our business
 	}
 	if o.Name == "" {

@@ -42,6 +42,9 @@ type Object struct {
 	APIVersion, Kind string
 	Namespace, Name  string
 
+	// Created is the creationTimestamp, which a cluster gives it.
+	Created string
+
 	// Value is the typed object: *appsv1.Deployment, *DestinationRule, and so on.
 	Value any
 
