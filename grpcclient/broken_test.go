@@ -38,7 +38,7 @@ func TestAStormOfGoAwaysFailsNoCallAndLosesNoPlace(t *testing.T) {
 	wantIdle(t, c)
 	c.core.pool.mu.Lock()
 	defer c.core.pool.mu.Unlock()
-	for l := range c.core.pool.filler.linksLocked() {
+	for l := range c.core.pool.linksLocked() {
 		if got := l.streams.Load(); got != 0 {
 			t.Errorf("calls counted on a link after all have ended = %d, want 0", got)
 		}

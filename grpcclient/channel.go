@@ -125,9 +125,9 @@ func (c *core) connectionsFor(servers int) int {
 // resize has the connections follow the plan.
 func (p *pool) resize() {
 	p.mu.Lock()
-	f := p.filler
+	fillers := slices.Clone(p.fillers)
 	p.mu.Unlock()
-	if f != nil {
+	for _, f := range fillers {
 		f.resize()
 	}
 }

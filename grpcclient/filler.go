@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +36,7 @@ func (policy) Build(cc balancer.ClientConn, o balancer.BuildOptions) balancer.Ba
 	f.pool = watched.pool
 	f.pool.mu.Lock()
 	if !f.pool.closed {
-		f.pool.filler = f
+		f.pool.fillers = append(f.pool.fillers, f)
 	}
 	f.pool.mu.Unlock()
 	f.pool.after(f.tick(f.pool.core.sizes.Load().plan.Connections), f.age)
@@ -54,10 +55,10 @@ type filler struct {
 	// calls back with its own lock held, and finds pool.mu, never topology.
 	topology sync.Mutex
 	state    resolver.State
-	closed   bool
 
-	// endpoints is written with topology and pool.mu held, and read with either.
+	// Written with topology and pool.mu held, and read with either.
 	endpoints []*endpoint
+	closed    bool
 }
 
 // endpoint is one server, as far as its name tells.
@@ -216,7 +217,13 @@ func (f *filler) ExitIdle() {}
 func (f *filler) Close() {
 	f.topology.Lock()
 	defer f.topology.Unlock()
+	f.pool.mu.Lock()
 	f.closed = true
+	f.pool.fillers = slices.DeleteFunc(f.pool.fillers, func(at *filler) bool { return at == f })
+	if !f.pool.closed {
+		f.pool.countLocked()
+	}
+	f.pool.mu.Unlock()
 	for _, e := range f.endpoints {
 		for _, l := range append(e.links[:len(e.links):len(e.links)], e.heirs...) {
 			f.closeLocked(l)

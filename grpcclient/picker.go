@@ -13,15 +13,14 @@ import (
 // publishLocked tells grpc-go what calls may go on, the gate how many, and those
 // who wait that something has changed.
 func (f *filler) publishLocked() {
-	if f.pool.closed {
+	if f.pool.closed || f.closed {
 		return
 	}
 	p := &picker{pool: f.pool, spread: f.pool.core.options.Spread}
 	fill := int64(f.pool.core.sizes.Load().plan.Streams)
 	var (
-		ready, coming int
-		streams       int64
-		errs          = []error{f.pool.err}
+		coming int
+		errs   = []error{f.pool.err}
 	)
 	for _, e := range f.endpoints {
 		var open server
@@ -30,8 +29,6 @@ func (f *filler) publishLocked() {
 			case connectivity.Ready:
 				most := l.most()
 				open = append(open, seat{link: l, picker: l.picker, fill: min(fill, most), most: most})
-				streams += most
-				ready++
 			case connectivity.TransientFailure:
 				errs = append(errs, l.err)
 			default:
@@ -43,10 +40,9 @@ func (f *filler) publishLocked() {
 		}
 	}
 	p.coming = coming > 0
-	f.pool.ready.Store(int32(ready))
-	f.pool.core.fit(streams)
+	f.pool.countLocked()
 	switch {
-	case ready > 0:
+	case len(p.servers) > 0:
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Ready, Picker: p})
 	case coming > 0:
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: base.NewErrPicker(balancer.ErrNoSubConnAvailable)})
@@ -57,7 +53,6 @@ func (f *filler) publishLocked() {
 		}
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
 	}
-	f.pool.noticeLocked()
 }
 
 // picker chooses a connection for each call, from those that were ready when it was
@@ -133,16 +128,15 @@ func (p *picker) choose(a *attempt) (chosen *seat, over bool) {
 	return p.force(), true
 }
 
-// pinned takes the link that a call must go on.
+// pinned takes the link that a call must go on. It may be another filler's, if a
+// policy above has several and chose among them.
 func (p *picker) pinned(l *link) (*seat, bool) {
-	for _, s := range p.servers {
-		for i := range s {
-			if s[i].link == l {
-				return &s[i], l.streams.Add(1) > s[i].most
-			}
-		}
+	p.pool.mu.Lock()
+	defer p.pool.mu.Unlock()
+	if l.state != connectivity.Ready {
+		return nil, false
 	}
-	return nil, false
+	return &seat{link: l, picker: l.picker}, l.streams.Add(1) > l.most()
 }
 
 // force takes the link with the fewest calls when all are at their limits. That

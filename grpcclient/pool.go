@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,8 @@ type pool struct {
 	named   atomic.Bool  // there were addresses once
 
 	mu      sync.Mutex
-	filler  *filler // made by grpc-go when it first connects
-	err     error   // of name resolution, or of a dial for a policy that is not ours
+	fillers []*filler // made by grpc-go when it first connects: one, or what a policy above makes of it
+	err     error     // of name resolution, or of a dial for a policy that is not ours
 	changed chan struct{}
 	timers  map[*time.Timer]struct{}
 	closed  bool
@@ -57,7 +58,7 @@ func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	p.filler = nil
+	p.fillers = nil
 	p.ready.Store(0)
 	p.noticeLocked()
 	for t := range p.timers {
@@ -89,6 +90,33 @@ func (p *pool) noticeLocked() {
 	}
 }
 
+// linksLocked are those that calls may be sent on, once they are ready.
+func (p *pool) linksLocked() iter.Seq[*link] {
+	return func(yield func(*link) bool) {
+		for _, f := range p.fillers {
+			for l := range f.linksLocked() {
+				if !yield(l) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// countLocked has the gate follow what is ready.
+func (p *pool) countLocked() {
+	ready, streams := 0, int64(0)
+	for l := range p.linksLocked() {
+		if l.state == connectivity.Ready {
+			ready++
+			streams += l.most()
+		}
+	}
+	p.ready.Store(int32(ready))
+	p.core.fit(streams)
+	p.noticeLocked()
+}
+
 // view is the pool at one instant.
 type view struct {
 	ready, failed, total int
@@ -106,17 +134,15 @@ func (p *pool) view() view {
 	}
 	v := view{changed: p.changed, closed: p.closed}
 	errs := []error{p.err}
-	if p.filler != nil {
-		for l := range p.filler.linksLocked() {
-			v.total++
-			switch l.state {
-			case connectivity.Ready:
-				v.ready++
-				v.streams += l.room()
-			case connectivity.TransientFailure:
-				v.failed++
-				errs = append(errs, l.err)
-			}
+	for l := range p.linksLocked() {
+		v.total++
+		switch l.state {
+		case connectivity.Ready:
+			v.ready++
+			v.streams += l.room()
+		case connectivity.TransientFailure:
+			v.failed++
+			errs = append(errs, l.err)
 		}
 	}
 	v.err = distinct(errs)
@@ -128,10 +154,7 @@ func (p *pool) view() view {
 func (p *pool) oldest(now time.Time) (age time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.filler == nil {
-		return 0
-	}
-	for l := range p.filler.linksLocked() {
+	for l := range p.linksLocked() {
 		if l.state == connectivity.Ready {
 			age = max(age, now.Sub(p.base)-time.Duration(l.dialed.Load()))
 		}

@@ -13,8 +13,11 @@ import (
 // again, so that new servers are found: a resolver for DNS looks once, and then
 // only when a connection is lost.
 func (f *filler) age() {
-	f.cc.ResolveNow(resolver.ResolveNowOptions{})
 	f.pool.mu.Lock()
+	if f.closed {
+		f.pool.mu.Unlock()
+		return
+	}
 	var (
 		oldest *link
 		since  time.Time
@@ -27,6 +30,7 @@ func (f *filler) age() {
 		}
 	}
 	f.pool.mu.Unlock()
+	f.cc.ResolveNow(resolver.ResolveNowOptions{})
 	if oldest != nil && time.Since(since) >= f.pool.core.options.MaxAge*4/5 {
 		f.renew(oldest)
 	}

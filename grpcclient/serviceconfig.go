@@ -16,7 +16,8 @@ import (
 //		"childPolicy": [{"offtake": {}}]}}]}
 //
 // It keeps several connections to each address and fills one before it uses the
-// next. It works in clients made by [New] only.
+// next. A policy above may have several of it: each has the plan's connections to
+// the addresses it is given. It works in clients made by [New] only.
 const Policy = "offtake"
 
 // serviceConfig is what may be in a user's.

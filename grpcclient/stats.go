@@ -138,11 +138,9 @@ func (c *core) active() int {
 	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
-	if c.pool.filler != nil {
-		for l := range c.pool.filler.linksLocked() {
-			if l.state == connectivity.Ready && l.streams.Load() > 0 {
-				n++
-			}
+	for l := range c.pool.linksLocked() {
+		if l.state == connectivity.Ready && l.streams.Load() > 0 {
+			n++
 		}
 	}
 	return n

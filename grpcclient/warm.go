@@ -119,11 +119,9 @@ func (c *core) readyLinks() []*link {
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
 	var ready []*link
-	if c.pool.filler != nil {
-		for l := range c.pool.filler.linksLocked() {
-			if l.state == connectivity.Ready {
-				ready = append(ready, l)
-			}
+	for l := range c.pool.linksLocked() {
+		if l.state == connectivity.Ready {
+			ready = append(ready, l)
 		}
 	}
 	return ready
