@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/offtake-go/offtake/integration/dashboards"
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 // TestEveryQueryOfTheDashboardsReturnsData has a real Prometheus scrape a service
@@ -54,8 +56,8 @@ func TestEveryQueryOfTheDashboardsReturnsData(t *testing.T) {
 	}
 }
 
-// wantReplicas does the autoscaler's arithmetic on what its adapter would be told:
-// replicas times metric over target, rounded up.
+// wantReplicas asks Kubernetes' own autoscaler how many replicas it wants, of what its
+// adapter would tell it: the adapter's query, on a real Prometheus.
 func wantReplicas(t *testing.T, p prometheusServer) {
 	t.Helper()
 	var adapter struct {
@@ -70,12 +72,30 @@ func wantReplicas(t *testing.T, p prometheusServer) {
 	if err := yaml.Unmarshal(content, &adapter); err != nil || len(adapter.Rules) != 1 {
 		t.Fatalf("adapter.yaml has %d rules, want 1: %v", len(adapter.Rules), err)
 	}
-	query := strings.NewReplacer("<<.LabelMatchers>>", `job="checkout"`, "<<.GroupBy>>", "job").Replace(adapter.Rules[0].MetricsQuery)
+	query := strings.NewReplacer("<<.LabelMatchers>>", `namespace="shop",pod=~"checkout-0"`, "<<.GroupBy>>", "pod").Replace(adapter.Rules[0].MetricsQuery)
 	const target = 0.7 // of hpa.yaml
-	values := p.wantData(t, "the autoscaler's metric, of a service that is overloaded", fmt.Sprintf("(%s) > %v", query, target))
-	if replicas := math.Ceil(values[0] / target); replicas < 2 {
-		t.Errorf("the autoscaler would want %v replicas for %v of the places, want 2 at least", replicas, values[0])
+	value := p.wantData(t, "the autoscaler's metric, of a service that is overloaded", fmt.Sprintf("(%s) > %v", query, target))[0]
+	cmd := exec.CommandContext(t.Context(), autoscaler(t), "../observability/kubernetes/hpa.yaml")
+	cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"checkout-0": %v}`, value))
+	said, err := cmd.CombinedOutput()
+	if want := fmt.Sprintf("%.0f\n", math.Ceil(math.Floor(1000*value)/1000/target)); err != nil || string(said) != want {
+		t.Errorf("the autoscaler wants %q replicas, and %v, for %v of the places of one, want %q", said, err, value, want)
 	}
+}
+
+// autoscaler builds Kubernetes' arithmetic, which is in a module outside of the
+// workspace.
+func autoscaler(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "replicas")
+	t.Log("building the autoscaler's arithmetic: about 80 s of CPU the first time")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./replicas")
+	cmd.Dir = "kubelet"
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build in kubelet: %v\n%s", err, out)
+	}
+	return program
 }
 
 // prometheusServer is the address of one.
@@ -103,10 +123,10 @@ func startPrometheus(t *testing.T, flags []string, service, mesh string) prometh
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: ["*.rules.yaml"]
 scrape_configs:
-  - {job_name: checkout, static_configs: [{targets: [%q]}]}
+  - {job_name: checkout, static_configs: [{targets: [%q], labels: {namespace: shop, pod: checkout-0}}]}
   - {job_name: mesh, static_configs: [{targets: [%q]}]}
 `, strings.TrimPrefix(service, "http://"), strings.TrimPrefix(mesh, "http://")))
-	listen := freeAddress(t)
+	listen := loopback.Free(t)
 	args := append([]string{"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + listen}, flags...)
 	start(t, program, args...)
 	p := prometheusServer("http://" + listen)
