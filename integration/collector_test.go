@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 const collectorConfig = `
@@ -37,7 +39,7 @@ func TestARealCollectorTakesSpansAndMetrics(t *testing.T) {
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build in collector: %v\n%s", err, said)
 	}
-	address := freeAddress(t)
+	address := loopback.Free(t)
 	if err := os.WriteFile(config, fmt.Appendf(nil, collectorConfig, address, out), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -94,17 +93,6 @@ func start(t *testing.T, path string, args ...string) {
 
 // nobody is an address on which nobody listens, and nobody will.
 const nobody = "127.0.0.1:1"
-
-// freeAddress is one on the loopback for somebody to listen on at once.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // eventually asks again and again until ok is true, and fails after a time with
 // what was seen last.

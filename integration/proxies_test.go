@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 // A proxy starts one between callers and replicas, and returns its address.
@@ -25,7 +27,7 @@ func haproxy(errors int) proxy {
 func startHAProxy(t *testing.T, replicas []string, probe, rule string) (address string) {
 	t.Helper()
 	program := need(t, "haproxy", "haproxy")
-	listen := freeAddress(t)
+	listen := loopback.Free(t)
 	config := filepath.Join(t.TempDir(), "haproxy.cfg")
 	var servers strings.Builder
 	for i, r := range replicas {
@@ -56,7 +58,7 @@ backend replicas
 func nginx(failures string) proxy {
 	return func(t *testing.T, replicas []string) string {
 		program := need(t, "nginx", "nginx-light")
-		listen, dir := freeAddress(t), t.TempDir()
+		listen, dir := loopback.Free(t), t.TempDir()
 		var servers strings.Builder
 		for _, r := range replicas {
 			fmt.Fprintf(&servers, "    server %s max_fails=5 fail_timeout=10s;\n", r)
@@ -96,7 +98,7 @@ http {
 func caddy(failures string) proxy {
 	return func(t *testing.T, replicas []string) string {
 		program := need(t, "caddy", "caddy")
-		listen, dir := freeAddress(t), t.TempDir()
+		listen, dir := loopback.Free(t), t.TempDir()
 		config := filepath.Join(dir, "Caddyfile")
 		writeFile(t, config, fmt.Sprintf(`
 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/offtake-go/offtake/internal/loopback"
 	"github.com/offtake-go/offtake/readiness"
 )
 
@@ -49,7 +50,7 @@ func rollingRestart(t *testing.T, gated bool) map[int]int {
 	var replicas []*replica
 	var addresses []string
 	for range 3 {
-		r := startReplica(t, freeAddress(t), gated)
+		r := startReplica(t, loopback.Free(t), gated)
 		replicas = append(replicas, r)
 		addresses = append(addresses, r.address)
 	}
