@@ -58,14 +58,16 @@ func second(_, b string) string { return b }
 
 const legacy = "  legacy:\n    target: http://legacy\n    rate: 1200/s\n    latency: 100ms\n    client: {maxIdle: 2, timeout: 2s}\n  risk:"
 
-// TestOneBrokenLineFiresItsRule breaks the healthy set where each rule looks. Every
-// rule must be reachable from real files, and not from numbers alone.
-func TestOneBrokenLineFiresItsRule(t *testing.T) {
-	for _, c := range []struct {
-		rule string
-		// edits are pairs of old and new text, in the contract or in the manifests.
-		edits []string
-	}{
+// A breakage is where the healthy set is broken, so that a rule fires.
+type breakage struct {
+	rule string
+
+	// edits are pairs of old and new text, in the contract or in the manifests.
+	edits []string
+}
+
+func breakages() []breakage {
+	return []breakage{
 		{"C01", []string{"inFlight: 16\n    attempts", "inFlight: 1\n    attempts"}},
 		{"C02", []string{"inFlight: 16\n    attempts", "inFlight: 3\n    attempts"}},
 		{"C03", []string{"limit: 240", "limit: 239"}},
@@ -131,15 +133,35 @@ func TestOneBrokenLineFiresItsRule(t *testing.T) {
 		{"M01", []string{"latency: 1s, cliff: 2s", "latency: 3s, cliff: 2s"}},
 		{"M02", []string{"'.*lb_healthy_panic.*'", "'.*upstream_rq.*'"}},
 		{"M03", []string{"rate(envoy_cluster_lb_healthy_panic[1m]) > 0", "envoy_cluster_lb_healthy_panic > 0"}},
-	} {
+	}
+}
+
+// apply makes the edits.
+func (c breakage) apply(t *testing.T) (contractText, mesh string) {
+	t.Helper()
+	contractText, mesh = healthy(t)
+	for pair := range slices.Chunk(c.edits, 2) {
+		if !strings.Contains(contractText+mesh, pair[0]) {
+			t.Fatalf("there is no %q to break", pair[0])
+		}
+		contractText, mesh = strings.ReplaceAll(contractText, pair[0], pair[1]), strings.ReplaceAll(mesh, pair[0], pair[1])
+	}
+	return contractText, mesh
+}
+
+// broken is the healthy set as the first breakage of a rule leaves it.
+func broken(t *testing.T, rule string) (contractText, mesh string) {
+	t.Helper()
+	all := breakages()
+	return all[slices.IndexFunc(all, func(c breakage) bool { return c.rule == rule })].apply(t)
+}
+
+// TestOneBrokenLineFiresItsRule breaks the healthy set where each rule looks. Every
+// rule must be reachable from real files, and not from numbers alone.
+func TestOneBrokenLineFiresItsRule(t *testing.T) {
+	for _, c := range breakages() {
 		t.Run(c.rule, func(t *testing.T) {
-			contractText, mesh := healthy(t)
-			for pair := range slices.Chunk(c.edits, 2) {
-				if !strings.Contains(contractText+mesh, pair[0]) {
-					t.Fatalf("there is no %q to break", pair[0])
-				}
-				contractText, mesh = strings.ReplaceAll(contractText, pair[0], pair[1]), strings.ReplaceAll(mesh, pair[0], pair[1])
-			}
+			contractText, mesh := c.apply(t)
 			r := checkTexts(t, contractText, mesh)
 			if !slices.ContainsFunc(r.Findings, func(f check.Finding) bool { return f.Rule == c.rule && f.Evidence != "" && f.Remedy != "" }) {
 				var b bytes.Buffer

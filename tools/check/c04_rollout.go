@@ -43,7 +43,7 @@ func (n c04) levers(load float64, least, connected int) string {
 		s += say(", or maxSurge 1 and maxUnavailable 0, which allow [%d,%d]", floor, gentle)
 	}
 	carried := float64(n.Limit/connected) * float64(n.Replicas-n.Unavailable)
-	return s + say(", or mean latency <= %.4g s, or refuse >= %s with 429", carried/n.Rate, share(1-carried/load))
+	return s + say(", or mean latency <= %s s, or refuse >= %s%% with 429", atMost(carried/n.Rate), atLeast(100*(1-carried/load)))
 }
 
 func ruleC04() Rule {

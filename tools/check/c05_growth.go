@@ -14,8 +14,8 @@ func (n c05) verdict() Verdict {
 	levers := say("max growth %.4gx, or latency <= %.4g s, or refuse %s", limit/load, limit/(n.Headroom*n.Rate), share(max(0, 1-limit/(n.Headroom*load))))
 	return holds(n.Headroom*load <= limit,
 		say("%.4g needed vs %d: %s", n.Headroom*load, n.Limit, levers),
-		say("limit >= %d, or mean latency <= %.4g s, or rate <= %.4g/s, or refuse >= %s with 429",
-			ceilTo(n.Headroom*load), limit/(n.Headroom*n.Rate), limit/n.Latency, share(max(0, 1-limit/(n.Headroom*load))))).scaled(limit, n.Headroom*load, "in flight")
+		say("limit >= %d, or mean latency <= %s s, or a peak of at most %s/s, or refuse >= %s%% with 429",
+			ceilTo(n.Headroom*load), atMost(limit/(n.Headroom*n.Rate)), atMost(limit/(n.Headroom*n.Latency)), atLeast(100*max(0, 1-limit/(n.Headroom*load))))).scaled(limit, n.Headroom*load, "in flight")
 }
 
 func ruleC05() Rule {

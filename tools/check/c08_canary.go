@@ -14,7 +14,7 @@ func (n c08) verdict() Verdict {
 	canary, peak := n.CanaryRate*n.CanaryLatency/n.CanaryPlaces, n.Rate*n.Latency/n.Places
 	return holds(canary >= 0.7*peak,
 		say("canary loads the pool to %s, peak needs %s", share(canary), share(peak)),
-		say("%.4g places for the canary, or a load test at the peak", n.CanaryRate*n.CanaryLatency/peak))
+		say("%d places for the canary, or a load test at the peak", max(1, int(n.CanaryRate*n.CanaryLatency/peak))))
 }
 
 func ruleC08() Rule {

@@ -13,7 +13,7 @@ func (n c09) verdict() Verdict {
 	return holds(float64(n.Idle) >= least,
 		say("idle %d < %.4g: about 1/(idle+1) = %s of calls dial a new connection (exact chain: %s for idle %d, L %.4g)",
 			n.Idle, least, share(1/float64(n.Idle+1)), share(capacity.DialChance(n.Load, n.Idle)), n.Idle, n.Load),
-		say("MaxIdleConnsPerHost = MaxConnsPerHost, %d or more", ceilTo(least)))
+		say("MaxIdleConnsPerHost %d or more; as many as MaxConnsPerHost, where that is set", ceilTo(least)))
 }
 
 func ruleC09() Rule {

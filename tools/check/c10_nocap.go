@@ -3,12 +3,15 @@ package check
 // c10 is whether a limit is held by a limit.
 type c10 struct {
 	Conns, Limit int
+
+	// Pods share the limit; 0 is one.
+	Pods int
 }
 
 func (n c10) verdict() Verdict {
 	return holds(n.Conns > 0,
 		say("MaxConnsPerHost=%d with upstream limit %d", n.Conns, n.Limit),
-		say("set MaxConnsPerHost: an idle limit is no limit on connections"))
+		say("a client of this module, or MaxConnsPerHost %d with a bound on what waits for a connection: an idle limit is no limit on connections", n.Limit/max(n.Pods, 1)))
 }
 
 func ruleC10() Rule {
@@ -19,7 +22,7 @@ func ruleC10() Rule {
 	}, func(w *World, emit func(Place, c10)) {
 		for _, c := range w.pools() {
 			if c.Upstream.Limit > 0 && (c.Pool.Foreign || c.Pool.Cap > 0) {
-				emit(c.place(), c10{c.Pool.Connections, c.Upstream.Limit})
+				emit(c.place(), c10{c.Pool.Connections, c.Upstream.Limit, w.Service.Max + w.Service.Extra + w.Service.Draining})
 			}
 		}
 	})

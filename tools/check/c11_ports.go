@@ -11,12 +11,29 @@ const (
 // c11 is whether closed connections use up the local ports.
 type c11 struct {
 	Dials float64 // per second
+
+	// Rate and Load of one replica say how many idle connections would do; 0 is
+	// unknown.
+	Rate, Load float64
 }
 
 func (n c11) verdict() Verdict {
 	return holds(n.Dials*timeWait <= 0.8*localPorts,
 		say("%.4g sockets in TIME_WAIT of %d ports (limit %.4g dials/s)", n.Dials*timeWait, localPorts, capacity.MaxDials(localPorts, timeWait)),
-		say("fewer than %.4g dials per second: keep connections, or widen ip_local_port_range", 0.8*capacity.MaxDials(localPorts, timeWait)))
+		n.remedy())
+}
+
+func (n c11) remedy() string {
+	most := 0.8 * capacity.MaxDials(localPorts, timeWait)
+	fewer := say("fewer than %s dials per second", atMost(most))
+	if n.Load == 0 {
+		return fewer + ": keep connections, or widen ip_local_port_range"
+	}
+	idle := ceilTo(capacity.SquareRootStaffing(n.Load, 2))
+	for n.Rate*capacity.DialChance(n.Load, idle) > most {
+		idle += 1 + idle/10
+	}
+	return say("keep %d idle connections (MaxIdleConnsPerHost), or widen ip_local_port_range: %s", idle, fewer)
 }
 
 func ruleC11() Rule {
@@ -31,7 +48,7 @@ func ruleC11() Rule {
 				continue
 			}
 			rate := c.Rate / float64(w.Service.Min)
-			emit(c.place(), c11{rate * capacity.DialChance(rate*c.Mean, p.Idle)})
+			emit(c.place(), c11{rate * capacity.DialChance(rate*c.Mean, p.Idle), rate, rate * c.Mean})
 		}
 	})
 }

@@ -12,7 +12,7 @@ func (n c12) verdict() Verdict {
 	room := n.Conns * n.Streams
 	return holds(n.Load <= float64(room),
 		say("%.4g concurrent calls, %d streams: %.4g wait, %d connections needed", n.Load, n.Streams, math.Max(0, n.Load-float64(room)), max(1, ceilTo(n.Load/float64(n.Streams)))),
-		say("%d connections, or as many streams", ceilTo(n.Load/float64(n.Streams))))
+		say("%d connections, or %d streams on each", ceilTo(n.Load/float64(n.Streams)), ceilTo(n.Load/float64(max(n.Conns, 1)))))
 }
 
 func ruleC12() Rule {

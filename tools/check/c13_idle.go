@@ -8,7 +8,7 @@ type c13 struct {
 func (n c13) verdict() Verdict {
 	return holds(n.Client < n.Server,
 		say("client closes after %g s, server after %g s: reused connection may be half closed (reset, retried only with reset/reset-before-request)", n.Client, n.Server),
-		say("close idle connections on the client after %g s", n.Server*0.8))
+		say("close idle connections on the client after %s s", atMost(n.Server*0.8)))
 }
 
 func ruleC13() Rule {

@@ -127,14 +127,19 @@ func (r *Route) timeout() float64 {
 }
 
 func TestTheFloorOfABudgetIsForEachSubset(t *testing.T) {
-	// 60/s x 100 ms are 6 in flight; 20% of them 1.2. The service has 6 proxies.
-	rule := hostRule("name: b", "host: b, trafficPolicy: {retryBudget: {percent: 100, minRetryConcurrency: 1}}, subsets: [{name: v1, trafficPolicy: {retryBudget: {percent: 100, minRetryConcurrency: 1}}}, {name: v2}]")
+	// 60/s x 200 ms are 12 in flight. The service has 6 proxies.
+	rule := hostRule("name: b", "host: b, trafficPolicy: {retryBudget: {percent: 100, minRetryConcurrency: 2}}, subsets: [{name: v1, trafficPolicy: {retryBudget: {percent: 100, minRetryConcurrency: 2}}}, {name: v2}]")
 	routes := "---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: b}\nspec: {hosts: [b], http: [{route: [{destination: {host: b, subset: v1}, weight: 90}, {destination: {host: b, subset: v2}, weight: 10}]}]}\n"
-	if found := only(worldOf(t, "http", rule), "R06"); len(found) != 0 {
+	busier := func(mesh string) *World {
+		w := worldOf(t, "http", mesh)
+		w.Calls[0].Mean *= 2
+		return w
+	}
+	if found := only(busier(rule), "R06"); len(found) != 0 {
 		t.Errorf("R06 = %+v, want none: no request reaches a subset without a route", found)
 	}
-	found := only(worldOf(t, "http", rule+routes), "R06")
-	if len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "floor 12 concurrent retries fleet-wide of 2 subsets or ports vs 6") {
+	found := only(busier(rule+routes), "R06")
+	if len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "floor 24 concurrent retries fleet-wide of 2 subsets or ports vs 12") {
 		t.Errorf("R06 = %+v, want the floors of both subsets added up", found)
 	}
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -15,6 +16,22 @@ func say(format string, args ...any) string { return fmt.Sprintf(format, args...
 
 // share writes 58.33%.
 func share(x float64) string { return fmt.Sprintf("%.4g%%", 100*x) }
+
+// atMost and atLeast write a bound with four digits, rounded so that what is written
+// is within it.
+func atMost(x float64) string  { return digits(x, math.Floor) }
+func atLeast(x float64) string { return digits(x, math.Ceil) }
+
+func digits(x float64, round func(float64) float64) string {
+	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return say("%g", x)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-3)
+	if near := math.Round(x / unit); math.Abs(near-x/unit) < 1e-6 {
+		return say("%.4g", near*unit) // what a float makes of 2.85
+	}
+	return say("%.4g", round(x/unit)*unit)
+}
 
 // place is a call as the subject of a finding.
 func (c Call) place() Place { return Place{Subject: c.Name, Ref: c.Ref} }

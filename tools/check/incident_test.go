@@ -76,7 +76,7 @@ func TestTheOutageFitsOnOneScreen(t *testing.T) {
 		"at 100% 24 of 24 can be ejected, healthy 0% vs panic < 50% → maxEjectionPercent 54 or less",                  // 100 against 50
 		"mesh.yaml:26 readiness does not cover warming: authz", "→ a readiness probe that passes when pools are warm", // no readiness gate
 		"offtake.yaml:8 a hop without a timeout: fraud-check", "timeouts [program 0 s] → a timeout at every hop", // a client without timeout
-		"proxy timeout 0 s, app deadline 2 s → a per-try timeout of the proxy below 2 s",
+		"proxy timeout 0 s, app deadline 2 s → a timeout of the proxy below 2 s",
 	} {
 		if !strings.Contains(b.String(), repair) {
 			t.Errorf("the report lacks %q:\n%s", repair, b.String())

@@ -13,7 +13,7 @@ type k03 struct {
 func (n k03) verdict() Verdict {
 	killed := n.Delay + float64(n.Failures-1)*n.Period + n.Timeout
 	return holds(n.HasStartup || killed >= n.Start, say("killed after %g s, start needs %g s", killed, n.Start),
-		say("a startupProbe with failureThreshold %d", ceilTo(n.Start/max(n.Period, 1))+1))
+		say("a startupProbe with failureThreshold %d at periodSeconds %g", ceilTo(n.Start/max(n.Period, 1))+1, max(n.Period, 1)))
 }
 
 func ruleK03() Rule {

@@ -8,7 +8,7 @@ type k04 struct {
 }
 
 func (n k04) verdict() Verdict {
-	return holds(n.PreStop+n.Longest <= n.Grace, say("%g + %g vs %g s", n.PreStop, n.Longest, n.Grace), say("terminationGracePeriodSeconds %g", n.PreStop+n.Longest+2)).scaled(n.Grace, n.PreStop+n.Longest, "s")
+	return holds(n.PreStop+n.Longest <= n.Grace, say("%g + %g vs %g s", n.PreStop, n.Longest, n.Grace), say("terminationGracePeriodSeconds %d", ceilTo(n.PreStop+n.Longest+2))).scaled(n.Grace, n.PreStop+n.Longest, "s")
 }
 
 func ruleK04() Rule {

@@ -7,7 +7,7 @@ type k05 struct {
 }
 
 func (n k05) verdict() Verdict {
-	return holds(n.PreStop >= n.Propagation, say("preStop %g s vs propagation %g s: SIGTERM races with proxies that still route here", n.PreStop, n.Propagation), say("a preStop sleep of %g s", n.Propagation))
+	return holds(n.PreStop >= n.Propagation, say("preStop %g s vs propagation %g s: SIGTERM races with proxies that still route here", n.PreStop, n.Propagation), say("a preStop sleep of %d s", ceilTo(n.Propagation)))
 }
 
 func ruleK05() Rule {

@@ -12,7 +12,7 @@ type k07 struct {
 
 func (n k07) verdict() Verdict {
 	whole := math.Ceil(float64(n.Pods)/float64(n.Batch)) * n.PerBatch
-	return holds(whole > n.Interval, say("%d pods replaced in %.4g s, detector interval %g s", n.Pods, whole, n.Interval), say("minReadySeconds %g or more, or a smaller batch", n.Interval))
+	return holds(whole > n.Interval, say("%d pods replaced in %.4g s, detector interval %g s", n.Pods, whole, n.Interval), say("minReadySeconds %d or more, or a smaller batch", ceilTo(n.Interval)))
 }
 
 func ruleK07() Rule {

@@ -10,9 +10,13 @@ type o01 struct {
 
 func (n o01) verdict() Verdict {
 	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
+	lower := ""
+	if share := 100 * (n.Hosts - out) / n.Hosts; share > 0 {
+		lower = say(", or a threshold of %d%% or less", share)
+	}
 	return holds(!Panics(n.Hosts, n.Hosts-out, n.Threshold),
 		say("at %d%% %d of %d can be ejected (%s), healthy %s vs panic < %d%%", n.Percent, out, n.Hosts, n.By, share(float64(n.Hosts-out)/float64(n.Hosts)), n.Threshold),
-		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out, n.Threshold) })+", or a lower threshold").over(overPanic(n.Hosts-out, n.Hosts, n.Threshold))
+		largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out, n.Threshold) })+lower).over(overPanic(n.Hosts-out, n.Hosts, n.Threshold))
 }
 
 // overPanic is the panic threshold over the share of hosts that are healthy.

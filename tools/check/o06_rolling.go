@@ -13,21 +13,41 @@ type o06 struct {
 	Interval  float64 `json:"iv"`
 	Counts    bool
 	By        Ejector `json:"ver"`
+
+	// MinReady is the part of PerBatch that minReadySeconds makes.
+	MinReady int
 }
 
 func (n o06) verdict() Verdict {
 	if n.By == "" {
 		n.By = Envoy128
 	}
-	least, most := 0, 0
-	if n.Counts && n.PerBatch > 0 {
-		limit := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
-		least = min(limit, n.Batch*int(math.Ceil(n.Base/n.PerBatch)))
-		most = min(limit, n.Batch*int(math.Ceil((n.Base+n.Interval)/n.PerBatch)))
-	}
+	least, most := n.during(n.Base), n.most()
 	return holds(!Panics(n.Hosts, n.Hosts-most, n.Threshold),
 		say("%d-%d of %d ejected at once (%s), healthy down to %s vs %d%%", least, most, n.Hosts, share(float64(most)/float64(n.Hosts)), share(float64(n.Hosts-most)/float64(n.Hosts)), n.Threshold),
-		say("a readiness gate, or %.4g s and more for each batch, or a lower maxEjectionPercent", n.Base+n.Interval)).over(overPanic(n.Hosts-most, n.Hosts, n.Threshold))
+		n.remedy()).over(overPanic(n.Hosts-most, n.Hosts, n.Threshold))
+}
+
+// remedy names a number only if it would do by itself.
+func (n o06) remedy() string {
+	s := "a readiness gate"
+	slow := n
+	slow.PerBatch = n.Base + n.Interval
+	if !Panics(n.Hosts, n.Hosts-slow.most(), n.Threshold) {
+		s += say(", or minReadySeconds %d, so that ejections do not overlap", n.MinReady+ceilTo(slow.PerBatch-n.PerBatch))
+	}
+	return s + ", or " + largestPercent(n.Hosts, n.By, func(out int) bool { return !Panics(n.Hosts, n.Hosts-out, n.Threshold) })
+}
+
+// most is how many hosts are out at once.
+func (n o06) most() int { return n.during(n.Base + n.Interval) }
+
+// during is how many batches, of which none is back, are ejected within a time.
+func (n o06) during(seconds float64) int {
+	if !n.Counts || n.PerBatch <= 0 {
+		return 0
+	}
+	return min(EffectiveMaxEjected(n.Hosts, n.Percent, n.By), n.Batch*int(math.Ceil(seconds/n.PerBatch)))
 }
 
 func ruleO06() Rule {
@@ -44,7 +64,7 @@ func ruleO06() Rule {
 		w.eachDetector(func(p Place, c Call, hosts int, e Era) {
 			if d := c.Policy.Detector; c.Inbound {
 				counts := !s.Gated && s.Warm > 0 && isServerError(s.Answers)
-				emit(p, o06{hosts, d.Max, w.threshold(c.Policy, e), s.Extra + s.Missing, perBatch, d.Base, d.Interval, counts, e.Ejector})
+				emit(p, o06{hosts, d.Max, w.threshold(c.Policy, e), s.Extra + s.Missing, perBatch, d.Base, d.Interval, counts, e.Ejector, int(s.MinReady)})
 			}
 		})
 	})

@@ -5,14 +5,28 @@ import "math"
 // o10 is whether the detector notices a host that fails now and then.
 type o10 struct {
 	Errors  int     `json:"k"`
-	Failing float64 `json:"p"` // share of failures, requests per second
-	Rate    float64 `json:"r"` // share of failures, requests per second
+	Failing float64 `json:"p"` // share of failures
+	Rate    float64 `json:"r"` // requests per second
 }
 
 func (n o10) verdict() Verdict {
-	p := math.Pow(n.Failing, float64(n.Errors))
-	needed := (1 - p) / (p * (1 - n.Failing))
-	return holds(needed <= n.Rate*60, say("needs %.4g requests on average, sees %.4g per minute", needed, n.Rate*60), "a lower threshold, or failurePercentageThreshold").over(needed / (n.Rate * 60))
+	needed := n.needed(n.Errors)
+	return holds(needed <= n.Rate*60, say("needs %.4g requests on average, sees %.4g per minute", needed, n.Rate*60), n.remedy()).over(needed / (n.Rate * 60))
+}
+
+// needed is the mean number of requests until so many failures in a row.
+func (n o10) needed(errors int) float64 {
+	p := math.Pow(n.Failing, float64(errors))
+	return (1 - p) / (p * (1 - n.Failing))
+}
+
+func (n o10) remedy() string {
+	for errors := min(n.Errors, 50); errors > 1; errors-- { // a single error ejects too soon
+		if n.needed(errors) <= n.Rate*60 {
+			return say("a threshold of %d or less", errors)
+		}
+	}
+	return "no detector: one proxy sends a host too few requests to tell"
 }
 
 func ruleO10() Rule {

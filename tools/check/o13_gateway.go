@@ -7,7 +7,14 @@ type o13 struct {
 }
 
 func (n o13) verdict() Verdict {
-	return holds(n.Any == 0 || n.Gateway < n.Any, say("gateway %d, 5xx %d", n.Gateway, n.Any), say("consecutiveGatewayErrors below %d, or consecutive5xxErrors 0", n.Any))
+	return holds(n.Any == 0 || n.Gateway < n.Any, say("gateway %d, 5xx %d", n.Gateway, n.Any), n.remedy())
+}
+
+func (n o13) remedy() string {
+	if n.Any <= 2 { // below it a single error ejects
+		return "consecutive5xxErrors 0, so that gateway errors alone count"
+	}
+	return say("consecutiveGatewayErrors %d or less, or consecutive5xxErrors 0", n.Any-1)
 }
 
 func ruleO13() Rule {

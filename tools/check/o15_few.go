@@ -6,7 +6,7 @@ type o15 struct {
 }
 
 func (n o15) verdict() Verdict {
-	return holds(n.Hosts >= 5, say("N=%d: one ejection removes %s", n.Hosts, share(1/float64(max(n.Hosts, 1)))), "no outlier detection below 5 hosts; active health checks or readiness instead")
+	return holds(n.Hosts >= 5, say("N=%d: one ejection removes %s", n.Hosts, share(1/float64(max(n.Hosts, 1)))), "at least 5 hosts, or no outlier detection: active health checks or readiness instead")
 }
 
 func ruleO15() Rule {

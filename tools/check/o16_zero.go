@@ -10,7 +10,7 @@ func (n o16) verdict() Verdict {
 	if n.Percent == 0 {
 		effective = 10
 	}
-	return holds(n.Percent != 0, say("maxEjectionPercent %d takes effect as %d", n.Percent, effective), "consecutive5xxErrors 0 and no gateway errors turn it off, or no block at all")
+	return holds(n.Percent != 0, say("maxEjectionPercent %d takes effect as %d", n.Percent, effective), say("maxEjectionPercent %d, which is what takes effect; consecutive5xxErrors 0 and no gateway errors turn it off, or no block at all", effective))
 }
 
 func ruleO16() Rule {

@@ -13,9 +13,12 @@ func (n r02) verdict() Verdict {
 	most := float64(n.Cap) / (n.Rate * n.Latency)
 	// A budget of b is a share of all that is in flight, retries included: attempts
 	// per call stay below 1/(1-b).
-	remedy := say("at most %.4g attempts per call: by fewer, or by a retry budget of %s of what is in flight; or more places", most, share(1-1/most))
-	if most < 1 {
+	remedy := say("at most %s attempts per call: by fewer, or by a retry budget of %s%% of what is in flight; or %d places in all", atMost(most), atMost(100*(1-1/most)), ceilTo(load))
+	switch {
+	case most < 1:
 		remedy = say("%d places: even single attempts do not fit", ceilTo(n.Rate*n.Latency))
+	case 1-1/most < 0.01: // less than a retry budget can say
+		remedy = say("no retries: single attempts just fit; or %d places in all", ceilTo(load))
 	}
 	return holds(load <= float64(n.Cap), say("%g x %.4g x %g = %.4g in flight vs %d", n.Rate, n.Attempts, n.Latency, load, n.Cap), remedy).scaled(float64(n.Cap), load, "in flight")
 }

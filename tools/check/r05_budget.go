@@ -14,7 +14,7 @@ func (n r05) verdict() Verdict {
 		budget = say("budget %g%%", *n.Budget)
 	}
 	return holds(n.Tries <= 1 || n.Budget != nil || float64(n.MaxRetries) < n.Load, say("attempts %d, %s (max_retries %d)", n.Tries, budget, n.MaxRetries),
-		"retryBudget with percent 20 and minRetryConcurrency 3").over(float64(n.Tries))
+		say("retryBudget with percent 20 and minRetryConcurrency %d", min(3, max(1, int(n.Load/5))))).over(float64(n.Tries))
 }
 
 func ruleR05() Rule {

@@ -18,25 +18,15 @@ func (n r06) verdict() Verdict {
 	if n.Clusters > 1 {
 		of = say(" of %d subsets or ports", n.Clusters)
 	}
-	return holds(float64(floor) <= meant, say("floor %d concurrent retries fleet-wide%s vs %.4g by percentage (L=%.4g)", floor, of, meant, n.Load), n.remedy(meant)).over(float64(floor) / meant)
-}
-
-// remedy is a floor of each cluster. One of 0 would be taken for none, which is 3.
-func (n r06) remedy(meant float64) string {
 	least := max(n.Proxies, 1) * max(n.Clusters, 1)
-	if fits := int(meant) / least; fits > 0 {
-		return say("minRetryConcurrency %d: it is for each proxy%s", fits, map[bool]string{true: " and each of them"}[n.Clusters > 1])
-	}
-	if percent := 100 * float64(least) / n.Load; percent <= 100 {
-		return say("minRetryConcurrency 1 and percent %d: it is for each proxy", ceilTo(percent))
-	}
-	return say("no retries: even minRetryConcurrency 1, which is for each proxy, is %d at once", least)
+	return holds(float64(floor) <= meant || n.Min <= max(n.Clusters, 1), say("floor %d concurrent retries fleet-wide%s vs %.4g by percentage (L=%.4g)", floor, of, meant, n.Load),
+		say("minRetryConcurrency %d: it is for each proxy%s", max(1, int(meant)/least), map[bool]string{true: " and each of them"}[n.Clusters > 1])).over(float64(floor) / meant)
 }
 
 func ruleR06() Rule {
 	return rule(Rule{
 		ID: "R06", Title: "the floor of the retry budget is above the budget", Severity: Warning,
-		Breaks: "proxies x minRetryConcurrency > percent x calls in flight",
+		Breaks: "proxies x minRetryConcurrency > percent x calls in flight, and it is not 1, the least there is",
 		Source: "Envoy's retry budget is for each proxy", Needs: "a retry budget, a rate and a latency",
 	}, func(w *World, emit func(Place, r06)) {
 		for _, c := range w.Calls {

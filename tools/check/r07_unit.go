@@ -14,7 +14,7 @@ type r07 struct {
 
 func (n r07) verdict() Verdict {
 	meant := 0.2 * n.Load
-	return holds(float64(n.Count*n.Proxies) <= meant,
+	return holds(float64(n.Count*n.Proxies) <= meant || n.Count == 1,
 		say("%d x %d proxies = %d concurrent retries always allowed vs %.4g meant", n.Count, n.Proxies, n.Count*n.Proxies, meant),
 		say("count %d, or retryBudget in a DestinationRule", max(1, int(meant)/max(n.Proxies, 1)))).over(float64(n.Count*n.Proxies) / meant)
 }
@@ -22,7 +22,7 @@ func (n r07) verdict() Verdict {
 func ruleR07() Rule {
 	return rule(Rule{
 		ID: "R07", Title: "the controller changes the unit of a budget", Severity: Warning,
-		Breaks: "minRetryRate.count x proxies > 20% of the calls in flight, where Istio takes the rate for a number at once",
+		Breaks: "minRetryRate.count x proxies > 20% of the calls in flight, where Istio takes the rate for a number at once, and it is not 1, the least there is",
 		Source: "Istio's backend_policies.go: count becomes min_retry_concurrency", Needs: "an XBackendTrafficPolicy on Istio, a rate and a latency",
 	}, func(w *World, emit func(Place, r07)) {
 		if w.Plane != "istio" {

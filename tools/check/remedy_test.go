@@ -80,3 +80,41 @@ func TestPausesThatFillTheDeadlineLeaveNoAttempt(t *testing.T) {
 		t.Errorf("5 attempts within 0.4 s = %+v, want a remedy without a negative time", v)
 	}
 }
+
+// try is the verdict of a rule on numbers.
+func try(t *testing.T, id, numbers string) Verdict {
+	t.Helper()
+	r, _ := RuleOf(id)
+	v, err := r.Try([]byte(numbers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestARemedyKeepsWithinItsBound(t *testing.T) {
+	for _, c := range []struct{ rule, breaks, remedy, mended string }{
+		{"C01", `{"rate":70,"lat":1.2,"pods":1,"cap":60}`, "latency to 0.8571 s", `{"rate":70,"lat":0.8571,"pods":1,"cap":60}`},
+		{"C06", `{"cap":60,"rate":120,"degraded":1.2,"pods":6}`, "24 places in each replica", `{"cap":144,"rate":120,"degraded":1.2}`},
+		{"C06", `{"cap":100,"rate":70,"degraded":1.5,"pods":1,"connected":1,"limit":100}`, "1.428 s at most: the 105 places that each replica would need are more than the limit allows, which is 100", `{"cap":100,"rate":70,"degraded":1.428}`},
+		{"R02", `{"rate":120,"lat":1.2,"a":2,"cap":170}`, "at most 1.18 attempts", `{"rate":120,"lat":1.2,"a":1.18,"cap":170}`},
+		{"R02", `{"rate":120,"lat":1.2,"a":2,"cap":145}`, "no retries", `{"rate":120,"lat":1.2,"a":1,"cap":145}`},
+		{"T02", `{"n":3,"per":2,"back":0.1,"oh":0.15,"outer":3}`, "at most 0.9166 s", `{"n":3,"per":0.9166,"back":0.1,"oh":0.15,"outer":3}`},
+		{"R06", `{"proxies":24,"minc":3,"l":36,"pct":20}`, "minRetryConcurrency 1", `{"proxies":24,"minc":1,"l":36,"pct":20}`},
+		{"R07", `{"count":10,"proxies":24,"l":36}`, "count 1", `{"count":1,"proxies":24,"l":36}`},
+		{"O10", `{"k":20,"p":0.5,"r":1}`, "threshold of 4 or less", `{"k":4,"p":0.5,"r":1}`},
+		{"O13", `{"gw":5,"x":2}`, "consecutive5xxErrors 0, so", `{"gw":5,"x":0}`},
+		{"K05", `{"pre":0,"prop":2.5}`, "sleep of 3 s", `{"pre":3,"prop":2.5}`},
+	} {
+		v := try(t, c.rule, c.breaks)
+		if v.Holds || !strings.Contains(v.Remedy, c.remedy) {
+			t.Errorf("%s %s = %+v, want %q in its remedy", c.rule, c.breaks, v, c.remedy)
+		}
+		if v := try(t, c.rule, c.mended); !v.Holds {
+			t.Errorf("%s %s = %+v, want it to hold: its remedy says so", c.rule, c.mended, v)
+		}
+	}
+	if v := try(t, "O10", `{"k":20,"p":0.5,"r":0.01}`); v.Remedy != "no detector: one proxy sends a host too few requests to tell" {
+		t.Errorf("O10 of a host that hardly sees requests = %+v, want no number", v)
+	}
+}

@@ -14,7 +14,7 @@ func (n t01) verdict() Verdict {
 	}
 	return holds(n.Inner+n.Overhead < n.Outer,
 		say("%s vs outer %g s: up to %g s of work after the caller left; gateway may count success the caller never saw", inner, n.Outer, max(0, n.Inner-n.Outer)),
-		say("an inner deadline below %.4g s; pass on what is left of it", n.Outer-n.Overhead)).scaled(n.Outer, n.Inner, "s")
+		say("an inner deadline below %s s; pass on what is left of it", atMost(n.Outer-n.Overhead))).scaled(n.Outer, n.Inner, "s")
 }
 
 func ruleT01() Rule {

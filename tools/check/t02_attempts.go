@@ -12,16 +12,19 @@ type t02 struct {
 func (n t02) verdict() Verdict {
 	total := float64(n.Attempts)*n.Each + n.Pauses + n.Overhead
 	return holds(total <= n.Outer+1e-9,
-		say("%d x %g + backoff + overhead = %.4g s vs %g s", n.Attempts, n.Each, total, n.Outer),
+		say("%d x %.6g + backoff + overhead = %.4g s vs %g s", n.Attempts, n.Each, total, n.Outer),
 		n.remedy()).scaled(n.Outer, total, "s")
 }
 
+// room is what the pauses and the way leave for all attempts.
+func (n t02) room() float64 { return n.Outer - n.Pauses - n.Overhead }
+
 func (n t02) remedy() string {
-	room := n.Outer - n.Pauses - n.Overhead
+	room := n.room()
 	if room <= 0 {
 		return say("fewer than %d attempts: the pauses between them alone take %.4g s", n.Attempts, n.Pauses)
 	}
-	s := say("at most %.4g s for each attempt", room/float64(n.Attempts))
+	s := say("at most %s s for each attempt", atMost(room/float64(n.Attempts)))
 	if fit := int(room / n.Each); fit > 0 && fit < n.Attempts {
 		s += say(", or %d of them", fit)
 	}

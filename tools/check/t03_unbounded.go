@@ -20,7 +20,15 @@ func (n t03) verdict() Verdict {
 			texts[i] = say("%s %g s", n.Hops[i], t)
 		}
 	}
-	return holds(ok, say("timeouts [%s]", strings.Join(texts, ", ")), "a timeout at every hop; 0 is none")
+	return holds(ok, say("timeouts [%s]", strings.Join(texts, ", ")), n.remedy())
+}
+
+// remedy is below the timeout of the hop before, where that has one.
+func (n t03) remedy() string {
+	if len(n.Hops) == 2 && n.Timeouts[0] > 0 {
+		return say("a timeout of the %s below the %g s of the %s; 0 is none", n.Hops[1], n.Timeouts[0], n.Hops[0])
+	}
+	return "a timeout at every hop; 0 is none"
 }
 
 func ruleT03() Rule {

@@ -10,7 +10,7 @@ type t04 struct {
 func (n t04) verdict() Verdict {
 	return holds(n.Tries <= 1 || n.Route == 0 || n.PerTry < n.Route,
 		say("per-try %g s, route %g s: Envoy ignores it / a slow first try leaves no time for a retry", n.PerTry, n.Route),
-		say("a per-try timeout below %.4g s", n.Route/float64(max(n.Tries, 1)))).over(n.PerTry / n.Route)
+		say("a per-try timeout below %s s", atMost(n.Route/float64(max(n.Tries, 1))))).over(n.PerTry / n.Route)
 }
 
 func ruleT04() Rule {

@@ -7,7 +7,7 @@ type t05 struct {
 }
 
 func (n t05) verdict() Verdict {
-	return holds(n.Attempt >= n.P99, say("per-try %g s < p99 %g s", n.Attempt, n.P99), say("%.4g s for an attempt, half as much again as the p99", n.P99*1.5)).over(n.P99 / n.Attempt)
+	return holds(n.Attempt >= n.P99, say("per-try %g s < p99 %g s", n.Attempt, n.P99), say("%g s or more for an attempt; half as much again, %.4g s, leaves a margin", n.P99, n.P99*1.5)).over(n.P99 / n.Attempt)
 }
 
 func ruleT05() Rule {

@@ -6,6 +6,10 @@ import "math"
 type t06 struct {
 	Proxy, App float64
 	Detector   bool `json:"od"`
+
+	// Tries are the proxy's; 0 is one. PerTry says that Proxy bounds each of them.
+	Tries  int
+	PerTry bool
 }
 
 func (n t06) verdict() Verdict {
@@ -15,7 +19,20 @@ func (n t06) verdict() Verdict {
 	}
 	return holds(!n.Detector || n.Proxy > 0 && n.Proxy < n.App,
 		say("proxy timeout %g s, app deadline %g s: the caller cancels first, a downstream reset is not an outlier error (envoy#41985)", n.Proxy, n.App),
-		say("a per-try timeout of the proxy below %g s, so that it records the 504", n.App)).over(times)
+		n.remedy()).over(times)
+}
+
+func (n t06) remedy() string {
+	tries := max(n.Tries, 1)
+	each := "a per-try timeout of the proxy"
+	if tries > 1 {
+		each = say("%s for its %d tries", each, tries)
+	}
+	each = say("%s of at most %s s", each, atMost(attemptsWithin(tries, 0, n.App).room()/float64(tries)))
+	if n.PerTry {
+		return each + ", so that it records the 504"
+	}
+	return say("a timeout of the proxy below %g s, so that it records the 504, or %s", n.App, each)
 }
 
 func ruleT06() Rule {
@@ -33,9 +50,9 @@ func ruleT06() Rule {
 				n.Proxy = envoyTimeout // of a route that nobody wrote
 			}
 			if r := c.Route; r != nil {
-				n.Proxy = r.Timeout
+				n.Proxy, n.Tries = r.Timeout, r.Tries
 				if r.PerTry > 0 {
-					n.Proxy = r.PerTry
+					n.Proxy, n.PerTry = r.PerTry, true
 				}
 				if r.Ref.File != "" {
 					ref = r.Ref

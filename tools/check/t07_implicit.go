@@ -5,6 +5,9 @@ type t07 struct {
 	Plane    ControlPlane
 	Explicit *float64
 	Need     float64
+
+	// Deadline is that of the program before the proxy; 0 is unknown.
+	Deadline float64
 }
 
 func (n t07) verdict() Verdict {
@@ -13,7 +16,14 @@ func (n t07) verdict() Verdict {
 		effective = *n.Explicit
 	}
 	return holds(n.Explicit != nil || n.Plane == "istio" || n.Need <= effective,
-		say("effective route timeout %g s, call needs %g s", effective, n.Need), say("write the route's timeout: %g s or more", n.Need)).over(n.Need / effective)
+		say("effective route timeout %g s, call needs %g s", effective, n.Need), n.remedy()).over(n.Need / effective)
+}
+
+func (n t07) remedy() string {
+	if n.Deadline > 0 {
+		return say("write the route's timeout: just below the %g s after which its caller gives up", n.Deadline)
+	}
+	return say("write the route's timeout: %g s or more", n.Need)
 }
 
 func ruleT07() Rule {
@@ -26,7 +36,7 @@ func ruleT07() Rule {
 			if r.Plane == "istio" || r.Plane == "grpc" {
 				continue
 			}
-			n := t07{Plane: r.Plane, Need: max(r.call.P99, r.call.Deadline)}
+			n := t07{Plane: r.Plane, Need: max(r.call.P99, r.call.Deadline), Deadline: r.call.Deadline}
 			if !r.Implicit {
 				n.Explicit = &r.Timeout
 			}

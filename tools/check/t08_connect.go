@@ -7,7 +7,15 @@ type t08 struct {
 }
 
 func (n t08) verdict() Verdict {
-	return holds(n.Connect < n.Attempt, say("connect %g s vs per-try %g s: a blackholed pod burns the whole try", n.Connect, n.Attempt), "a connect timeout of 250 ms to 1 s inside the mesh").over(n.Connect / n.Attempt)
+	return holds(n.Connect < n.Attempt, say("connect %g s vs per-try %g s: a blackholed pod burns the whole try", n.Connect, n.Attempt), n.remedy()).over(n.Connect / n.Attempt)
+}
+
+func (n t08) remedy() string {
+	s := say("a connect timeout below %g s", n.Attempt)
+	if n.Attempt > 1 {
+		s += "; 1 s would do inside a mesh, or less"
+	}
+	return s
 }
 
 func ruleT08() Rule {

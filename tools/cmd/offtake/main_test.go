@@ -330,7 +330,7 @@ func TestVerboseShowsWhatTheScreenHasNoRoomFor(t *testing.T) {
 	_, brief, _ := offtake(t, "", "check", "mesh.yaml")
 	for _, flag := range []string{"-v", "-verbose", "--verbose"} {
 		code, out, _ := offtake(t, "", "check", flag, "mesh.yaml")
-		for _, want := range []string{"or a lower threshold", "(envoy>=1.28)", "source: Envoy's outlier_detection_impl.cc"} {
+		for _, want := range []string{"so that it records the 504", "(envoy>=1.28)", "source: Envoy's outlier_detection_impl.cc"} {
 			if !strings.Contains(out, want) || strings.Contains(brief, want) {
 				t.Errorf("check %s = %s, want %q, which the brief report leaves out", flag, out, want)
 			}
