@@ -2,7 +2,7 @@
 // and dashboards against Prometheus, the pages against a browser, the doors
 // against real proxies, the readiness gate against the kubelet's prober, spans and
 // metrics against the OpenTelemetry collector, the clients' outcomes against a fault
-// proxy and a packet filter.
+// proxy and a packet filter, the gRPC client against an xDS management server.
 //
 // Grafana itself is not run: Debian has no package of it. Its dashboards are read
 // strictly by its own SDK, and every query of theirs is asked of a real Prometheus;
