@@ -88,6 +88,9 @@ type part struct {
 	*networking.TrafficPolicy
 	*manifest.Object
 	path []string
+
+	// labels are those of a subset.
+	labels map[string]string
 }
 
 // merged are the policies that Istio takes for a host: that of the first rule which
@@ -99,11 +102,11 @@ func merged(rules []*manifest.Object) (all part, subsets map[string]part) {
 			break // its own rule, for some callers
 		}
 		if tp := ruleOf(o).GetTrafficPolicy(); tp != nil && all.TrafficPolicy == nil {
-			all = part{tp, o, []string{"spec", "trafficPolicy"}}
+			all = part{tp, o, []string{"spec", "trafficPolicy"}, nil}
 		}
 		for i, s := range ruleOf(o).GetSubsets() {
 			if _, ok := subsets[s.GetName()]; !ok {
-				subsets[s.GetName()] = part{s.GetTrafficPolicy(), o, []string{"spec", "subsets", index(i), "trafficPolicy"}}
+				subsets[s.GetName()] = part{s.GetTrafficPolicy(), o, []string{"spec", "subsets", index(i), "trafficPolicy"}, s.GetLabels()}
 			}
 		}
 	}

@@ -57,9 +57,9 @@ func TestAReportSaysWhenNoPodsAreTheServices(t *testing.T) {
 	for _, c := range []struct{ name, mesh, want string }{
 		{"its own", named("a", "x"), ""},
 		{"none at all", "", ""},
-		{"another's", named("web", "orders"), "no Deployment or StatefulSet is called a, so its pods are not checked; read were web, orders"},
-		{"many others'", named("web", "orders", "x-1", "x-2", "x-3"), "no Deployment or StatefulSet is called a, so its pods are not checked; read were web, orders, x-1 and 2 more"},
-		{"one that is near", named("web", "aa"), "no Deployment or StatefulSet is called a, so its pods are not checked; read were aa"},
+		{"another's", named("web", "orders"), "no Deployment or StatefulSet is called a, and its Service selects no single one, so its pods are not checked; read were web, orders"},
+		{"many others'", named("web", "orders", "x-1", "x-2", "x-3"), "no Deployment or StatefulSet is called a, and its Service selects no single one, so its pods are not checked; read were web, orders, x-1 and 2 more"},
+		{"one that is near", named("web", "aa"), "no Deployment or StatefulSet is called a, and its Service selects no single one, so its pods are not checked; read were aa"},
 		{"only other kinds", "kind: Secret\napiVersion: v1\n---\nkind: Role\napiVersion: v1\n", "nothing of what was read says anything about calls: 2 documents of other kinds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,5 +67,65 @@ func TestAReportSaysWhenNoPodsAreTheServices(t *testing.T) {
 				t.Errorf("Notes = %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// versions are two Deployments behind one Service, as a canary has them.
+const versions = `apiVersion: v1
+kind: Service
+metadata: {name: b}
+spec: {selector: {app: b}, ports: [{port: 80}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: b-v1}
+spec: {replicas: 9, template: {metadata: {labels: {app: b, version: v1}}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: b-v2}
+spec: {replicas: 2, template: {metadata: {labels: {app: b, version: v2}}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: b-v3, namespace: other}
+spec: {replicas: 50, template: {metadata: {labels: {app: b, version: v2}}}}
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: b}
+spec:
+  host: b
+  trafficPolicy: {outlierDetection: {maxEjectionPercent: 10}}
+  subsets:
+    - {name: v1, labels: {version: v1}}
+    - {name: v2, labels: {version: v2}, trafficPolicy: {outlierDetection: {maxEjectionPercent: 60}}}
+    - {name: v9, labels: {version: v9}, trafficPolicy: {outlierDetection: {maxEjectionPercent: 70}}}
+`
+
+func TestAServiceSelectsItsPods(t *testing.T) {
+	inShop := strings.NewReplacer("{name: b}", "{name: b, namespace: shop}", "b-v1}", "b-v1, namespace: shop}", "b-v2}", "b-v2, namespace: shop}").Replace(versions)
+	w := inNamespaces(t, "b", "---\n"+inShop)
+	if got := w.Calls[0].Hosts; !slices.Equal(got, []int{11}) {
+		t.Errorf("hosts of b = %v, want those of both versions in its namespace", got)
+	}
+	hosts := map[int][]int{}
+	for _, c := range w.detected() {
+		hosts[c.Policy.Detector.Max] = c.Hosts
+	}
+	if !slices.Equal(hosts[60], []int{2}) || !slices.Equal(hosts[70], []int{11}) {
+		t.Errorf("hosts of the subsets = %v, want 2 of v2, and all where no manifest has the subset's", hosts)
+	}
+}
+
+func TestAWorkloadIsThatOfItsService(t *testing.T) {
+	mesh := strings.NewReplacer("{name: b}", "{name: a}", "host: b", "host: a").Replace(versions)
+	if w := worldOf(t, "http", mesh); w.Service.Known {
+		t.Errorf("workload = %s, want none: its Service selects three", w.Service.Workload)
+	}
+	one := strings.Replace(mesh, "{app: b, version: v2}", "{app: c}", 2)
+	scaler := "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {scaleTargetRef: {kind: Deployment, name: b-v1}, minReplicas: 7, maxReplicas: 8}\n"
+	if s := worldOf(t, "http", one+scaler).Service; s.Workload != "b-v1" || s.Min != 7 || s.AutoMax != 8 {
+		t.Errorf("service = %+v, want the only workload that its Service selects, and its autoscaler", s)
 	}
 }

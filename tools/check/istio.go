@@ -64,7 +64,7 @@ func (b *istioBlocks) overlay(tp part, port int) {
 	}
 	for i, p := range tp.GetPortLevelSettings() {
 		if port != 0 && int(p.GetPort().GetNumber()) == port {
-			at := part{tp.TrafficPolicy, tp.Object, append(slices.Clone(tp.path), "portLevelSettings", index(i))}
+			at := part{tp.TrafficPolicy, tp.Object, append(slices.Clone(tp.path), "portLevelSettings", index(i)), nil}
 			b.outlier, b.pool, b.balancer = p.GetOutlierDetection(), p.GetConnectionPool(), p.GetLoadBalancer()
 			b.outlierAt, b.at = at, at
 			return

@@ -28,6 +28,9 @@ type way struct {
 	// no requests.
 	to  cluster
 	led bool
+
+	// hosts are those of the subset; nil if they are the call's, or not known.
+	hosts []int
 }
 
 // findWays finds all ways to a host. Each route is taken with the cluster that it
@@ -46,12 +49,12 @@ func (w *World) findWays(c *Call, host string, port int, grpc bool) {
 	for _, r := range routes {
 		for _, to := range r.leadsTo(port) {
 			seen[to] = true
-			c.ways = append(c.ways, way{r, w.policyFor(host, to), to, true})
+			c.ways = append(c.ways, way{r, w.policyFor(host, to), to, true, w.hostsIn(host, to.subset)})
 		}
 	}
 	for _, to := range w.clustersOf(host, port) {
 		if !seen[to] {
-			c.ways = append(c.ways, way{routes[0], w.policyFor(host, to), to, false})
+			c.ways = append(c.ways, way{routes[0], w.policyFor(host, to), to, false, w.hostsIn(host, to.subset)})
 		}
 	}
 	c.Route, c.Policy = c.ways[0].route, c.ways[0].policy
@@ -77,7 +80,11 @@ func (w *World) ways() []Call {
 	var all []Call
 	for _, c := range w.Calls {
 		for _, each := range c.ways {
+			c := c
 			c.Route, c.Policy = each.route, each.policy
+			if each.hosts != nil {
+				c.Hosts = each.hosts
+			}
 			all = append(all, c)
 		}
 	}

@@ -25,7 +25,7 @@ func (w *World) readService() {
 	*s = Service{
 		Name: c.Service, Ref: w.at("replicas"), Min: c.Replicas.Min, Max: max(c.Replicas.Max, c.Replicas.Min), Draining: c.Replicas.Draining,
 		Start: c.Start.Time.Seconds(), Warm: c.Start.Warm.Seconds(), Answers: c.Start.Answers, Gated: c.Start.Ready != "process",
-		Grace: 30, DoorRef: w.at("door"),
+		Grace: 30, DoorRef: w.at("door"), Workload: c.Service,
 	}
 	if s.Answers == "" {
 		s.Answers = "queue"
@@ -34,6 +34,7 @@ func (w *World) readService() {
 	w.home = w.namespace
 	if o := w.workload(); o != nil {
 		w.home = cmp.Or(w.home, o.Namespace)
+		s.Workload = o.Name
 		switch d := o.Value.(type) {
 		case *appsv1.Deployment:
 			w.readDeployment(o, d)
@@ -45,12 +46,12 @@ func (w *World) readService() {
 	w.readDoor()
 }
 
-// workload finds the Deployment or StatefulSet of the service. Two namespaces may
-// have one each; it is tempting to take the first, but a report on the wrong pods
-// looks like any other.
+// workload finds the Deployment or StatefulSet of the service: the one of its name,
+// or the only one that its Service selects. Two namespaces may have one each; it is
+// tempting to take the first, but a report on the wrong pods looks like any other.
 func (w *World) workload() *manifest.Object {
 	var found *manifest.Object
-	for _, o := range slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest)) {
+	for _, o := range w.workloads() {
 		switch {
 		case o.Name != w.Contract.Service || !w.inNamespace(o):
 		case found == nil:
@@ -60,7 +61,16 @@ func (w *World) workload() *manifest.Object {
 				"%v is in the namespaces %s and %s; -namespace %s would do, or manifests of one", o, found.Namespace, o.Namespace, found.Namespace)})
 		}
 	}
+	if found == nil {
+		if selected := w.behind(completed(w.Contract.Service, w.namespace), nil); len(selected) == 1 {
+			return selected[0]
+		}
+	}
 	return found
+}
+
+func (w *World) workloads() []*manifest.Object {
+	return slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest))
 }
 
 // twice says which objects stand in the input more than once, as a base and a patch of
@@ -98,7 +108,7 @@ func (w *World) notes() []string {
 		return notes
 	}
 	var names []string
-	for _, o := range slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest)) {
+	for _, o := range w.workloads() {
 		if !slices.Contains(names, o.Name) {
 			names = append(names, o.Name)
 		}
@@ -115,7 +125,7 @@ func (w *World) notes() []string {
 		more = say(" and %d more", len(names)-shown)
 		names = names[:shown]
 	}
-	return append(notes, say("no Deployment or StatefulSet is called %s, so its pods are not checked; read were %s%s", w.Service.Name, strings.Join(names, ", "), more))
+	return append(notes, say("no Deployment or StatefulSet is called %s, and its Service selects no single one, so its pods are not checked; read were %s%s", w.Service.Name, strings.Join(names, ", "), more))
 }
 
 // inNamespace reports whether an object may be the service's own.
@@ -267,7 +277,7 @@ func (w *World) readAutoscaler() {
 	s := &w.Service
 	for _, o := range manifest.Of[*autoscalingv2.HorizontalPodAutoscaler](w.Manifest) {
 		h := o.Value.(*autoscalingv2.HorizontalPodAutoscaler)
-		if h.Spec.ScaleTargetRef.Name != s.Name || !w.inNamespace(o) {
+		if h.Spec.ScaleTargetRef.Name != s.Workload || !w.inNamespace(o) {
 			continue
 		}
 		s.AutoMax, s.AutoRef = int(h.Spec.MaxReplicas), o.At("spec", "maxReplicas")
@@ -295,69 +305,4 @@ func (w *World) readDoor() {
 	if rate > 0 && s.Latency > 0 {
 		s.Util = capacity.Little(rate, s.Latency) / float64(s.Min*plan.InFlight)
 	}
-}
-
-// hostsOf is the number of pods behind a host, least and most: as a running proxy
-// sees them, or as a manifest or the contract says.
-func (w *World) hostsOf(host string) []int {
-	if seen, ok := w.seenHosts(host); ok && seen.Total > 0 {
-		return []int{seen.Total}
-	}
-	if sameHost(host, w.Service.Name) {
-		return leastAndMost(w.Service.Min, w.Service.Max)
-	}
-	for _, o := range w.Manifest.Objects {
-		var replicas *int32
-		switch d := o.Value.(type) {
-		case *appsv1.Deployment:
-			replicas = d.Spec.Replicas
-		case *appsv1.StatefulSet:
-			replicas = d.Spec.Replicas
-		default:
-			continue
-		}
-		if !isBehind(o, host) {
-			continue
-		}
-		if scaled := w.scaled(o); scaled != nil {
-			return scaled
-		}
-		if replicas != nil && *replicas > 0 {
-			return []int{int(*replicas)}
-		}
-	}
-	return nil
-}
-
-// isBehind reports whether a workload has the name of a host, in its namespace where
-// both say one.
-func isBehind(o *manifest.Object, host string) bool {
-	_, rest, _ := strings.Cut(host, ".")
-	namespace, _, _ := strings.Cut(rest, ".")
-	return sameHost(host, o.Name) && (namespace == "" || o.Namespace == "" || namespace == o.Namespace)
-}
-
-// scaled is the least and the most pods that an autoscaler gives to a workload; nil
-// without one.
-func (w *World) scaled(o *manifest.Object) []int {
-	for _, a := range manifest.Of[*autoscalingv2.HorizontalPodAutoscaler](w.Manifest) {
-		h := a.Value.(*autoscalingv2.HorizontalPodAutoscaler)
-		elsewhere := a.Namespace != "" && o.Namespace != "" && a.Namespace != o.Namespace
-		if h.Spec.ScaleTargetRef.Name != o.Name || h.Spec.ScaleTargetRef.Kind != o.Kind || elsewhere {
-			continue
-		}
-		least := 1 // the API's default
-		if h.Spec.MinReplicas != nil {
-			least = max(int(*h.Spec.MinReplicas), 1)
-		}
-		return leastAndMost(least, max(least, int(h.Spec.MaxReplicas)))
-	}
-	return nil
-}
-
-func leastAndMost(least, most int) []int {
-	if most > least {
-		return []int{least, most}
-	}
-	return []int{least}
 }

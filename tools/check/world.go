@@ -176,6 +176,9 @@ type Service struct {
 	Name string
 	Ref  manifest.Ref
 
+	// Workload is the name of its Deployment or StatefulSet.
+	Workload string
+
 	// Known says that a workload's manifest was found.
 	Known bool
 
