@@ -126,6 +126,9 @@ func newDocument(now time.Time, subjects []*subject) *document {
 		d.Headline = "Nothing to show: no source has an upstream, a door or a gate."
 	case troubled == 0:
 		d.Headline = fmt.Sprintf("All is well: %s.", census(subjects))
+		if first := subjects[0]; first.Level == note {
+			d.Headline += fmt.Sprintf(" To know: %s, %s – %s.", first.Name, first.Findings[0].Word, first.Findings[0].Text)
+		}
 	default:
 		worst := subjects[0]
 		d.Headline = fmt.Sprintf("%s is %s – %s", worst.Name, worst.Findings[0].Word, worst.Findings[0].Text)

@@ -41,7 +41,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Rate, u.Hold = 23, 1200*time.Millisecond
 				w.wait = waits(100)
 			},
-			findings{{bad, "slow", "queueing: needs 28 places, has 10 (slower than planned; and more traffic: 23/s, planned 20/s)",
+			findings{{bad, "slow", "queueing: needs 28 places, has 10 (slower than planned, and more traffic)",
 				"23/s that hold a place for 1.2 s each; planned: 20/s for 500 ms at most; 12 wait, the p95 of the wait is 243 ms"}},
 		},
 		"a slow upstream": {
@@ -51,7 +51,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 		},
 		"more traffic": {
 			func(u *Upstream, _ *window) { u.Required, u.Rate, u.Hold = 30, 60, 500*time.Millisecond },
-			findings{{warn, "mis-sized", "needs 30 places, has 24 (more traffic: 60/s, planned 20/s)",
+			findings{{warn, "mis-sized", "needs 30 places, has 24 (60/s, planned 20/s)",
 				"60/s that hold a place for 500 ms each; planned: 20/s for 1.2 s at most"}},
 		},
 		"more traffic than a plan of little headroom, and a little slower": {
@@ -59,7 +59,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Plan.Latency, u.Places = 40*time.Millisecond, 1
 				u.Rate, u.Hold, u.Required = 60, 60*time.Millisecond, 3.6
 			},
-			findings{{warn, "mis-sized", "needs 4 places, has 1 (more traffic: 60/s, planned 20/s; and slower: 60 ms a call, planned 40 ms)",
+			findings{{warn, "mis-sized", "needs 4 places, has 1 (60/s, planned 20/s, and slower)",
 				"60/s that hold a place for 60 ms each; planned: 20/s of 40 ms"}},
 		},
 		"slower than planned, with more traffic": {
@@ -67,7 +67,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Plan.Latency = 500 * time.Millisecond
 				u.Rate, u.Hold, u.Required, u.Queued = 28, time.Second, 28, 2
 			},
-			findings{{bad, "slow", "queueing: needs 28 places, has 24 (slower: 1 s a call, planned 500 ms; and more traffic: 28/s, planned 20/s)",
+			findings{{bad, "slow", "queueing: needs 28 places, has 24 (1 s a call, planned 500 ms, and more traffic)",
 				"28/s that hold a place for 1 s each; planned: 20/s of 500 ms; 2 wait"}},
 		},
 		"nearly all places, since it is slower": {
@@ -75,7 +75,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 				u.Plan.Latency = 500 * time.Millisecond
 				u.Rate, u.Hold, u.Required = 20, 1100*time.Millisecond, 22
 			},
-			findings{{warn, "near its limit", "needs 22 places, has 24 (slower: 1.1 s a call, planned 500 ms)",
+			findings{{warn, "near its limit", "needs 22 places, has 24 (1.1 s a call, planned 500 ms)",
 				"20/s that hold a place for 1.1 s each; planned: 20/s of 500 ms"}},
 		},
 		"as planned, in a plan with too few places": {
@@ -251,22 +251,25 @@ func TestADoorSaysThatItIsShut(t *testing.T) {
 func TestAGateSaysWhatItWaitsFor(t *testing.T) {
 	passed := Check{Name: "a", Passed: true}
 	for name, c := range map[string]struct {
-		gate Gate
-		want findings
+		gate  Gate
+		shown string
+		want  findings
 	}{
-		"open": {Gate{State: "ready", Checks: []Check{passed}}, findings{{fine, "ready", "1 check passed", ""}}},
-		"open without": {Gate{State: "ready", Checks: []Check{passed, {Name: "b", Passed: true, Degraded: true, Err: "connection refused"}}},
+		"open": {Gate{State: "ready", Checks: []Check{passed}}, "", findings{{fine, "ready", "1 check passed", ""}}},
+		"open without": {Gate{State: "ready", Checks: []Check{passed, {Name: "b", Passed: true, Degraded: true, Err: "connection refused"}}}, "",
 			findings{{warn, "degraded", "open without b", "connection refused"}}},
-		"draining": {Gate{State: "draining"}, findings{{note, "draining", "closed for good; the balancer sends no more", ""}}},
-		"not run":  {Gate{State: "warming"}, findings{{warn, "warming", "every check has passed; Run has not opened the gate", ""}}},
-		"warming": {Gate{State: "warming", Checks: []Check{passed, {Name: "b", Took: 3 * time.Second}}},
+		"open without what has a row of its own": {Gate{State: "ready", Checks: []Check{{Name: "b", Passed: true, Degraded: true, Err: "connection refused"}}}, "b",
+			findings{{note, "degraded", "open without b", "connection refused"}}},
+		"draining": {Gate{State: "draining"}, "", findings{{note, "draining", "closed for good; the balancer sends no more", ""}}},
+		"not run":  {Gate{State: "warming"}, "", findings{{warn, "warming", "every check has passed; Run has not opened the gate", ""}}},
+		"warming": {Gate{State: "warming", Checks: []Check{passed, {Name: "b", Took: 3 * time.Second}}}, "",
 			findings{{warn, "warming", "b, for 3 s so far", ""}}},
-		"stuck": {Gate{State: "warming", Checks: []Check{{Name: "b", Took: time.Minute}}},
+		"stuck": {Gate{State: "warming", Checks: []Check{{Name: "b", Took: time.Minute}}}, "",
 			findings{{bad, "not ready", "b has been warming for 60 s", ""}}},
-		"failing": {Gate{State: "warming", Checks: []Check{{Name: "b", Took: 1500 * time.Millisecond, Attempts: 4, Err: "connection refused"}}},
+		"failing": {Gate{State: "warming", Checks: []Check{{Name: "b", Took: 1500 * time.Millisecond, Attempts: 4, Err: "connection refused"}}}, "",
 			findings{{bad, "not ready", "b has failed 4 times in 1.5 s", "connection refused"}}},
 	} {
-		if got := judgeGate(c.gate); !slices.Equal(got, c.want) {
+		if got := judgeGate(c.gate, func(upstream string) bool { return upstream == c.shown }); !slices.Equal(got, c.want) {
 			t.Errorf("%s: judgeGate() = %q, want %q", name, got, c.want)
 		}
 	}

@@ -48,14 +48,19 @@ func judgeDoor(d Door, w window) findings {
 	return f.sorted()
 }
 
-// judgeGate says why a gate is not open.
-func judgeGate(g Gate) findings {
+// judgeGate says why a gate is not open, or what it is open without: that is trouble
+// of the upstream's own if it is on the page.
+func judgeGate(g Gate, shown func(upstream string) bool) findings {
 	var f findings
 	switch g.State {
 	case "ready":
 		for _, c := range g.Checks {
 			if c.Degraded {
-				f.explain(redact.Text(c.Err), warn, "degraded", "open without %s", c.Name)
+				l := warn
+				if shown(c.Name) {
+					l = note
+				}
+				f.explain(redact.Text(c.Err), l, "degraded", "open without %s", c.Name)
 			}
 		}
 	case "draining":

@@ -66,14 +66,14 @@ func grown(flow Flow, crowded string) (word, cause string) {
 	slow := "slower than planned"
 	if flow.Plan.Latency > 0 {
 		slower, least = slowdown(flow), noise
-		slow = fmt.Sprintf("slower: %s a call, planned %s", brief(flow.Hold), brief(flow.Plan.Latency))
+		slow = fmt.Sprintf("%s a call, planned %s", brief(flow.Hold), brief(flow.Plan.Latency))
 	}
-	traffic := fmt.Sprintf("more traffic: %s/s, planned %s/s", number(flow.Rate), number(flow.Plan.Rate))
+	traffic := fmt.Sprintf("%s/s, planned %s/s", number(flow.Rate), number(flow.Plan.Rate))
 	switch {
 	case more > noise && slower > max(least, more):
-		return "slow", " (" + slow + "; and " + traffic + ")"
+		return "slow", " (" + slow + ", and more traffic)"
 	case more > noise && slower > least:
-		return crowded, " (" + traffic + "; and " + slow + ")"
+		return crowded, " (" + traffic + ", and slower)"
 	case more > noise:
 		return crowded, " (" + traffic + ")"
 	case slower > least:

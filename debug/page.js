@@ -9,6 +9,7 @@ const SLOTS = 60; // ten minutes of ten seconds, as the server keeps them
 const rows = new Map(); // by the subject's id
 let order = []; // of the server, the worst first
 let lastUpdate = 0;
+let verdict = ""; // what #said was last set for
 
 function el(tag, attributes = {}, ...children) {
   const e = document.createElement(tag);
@@ -84,7 +85,7 @@ class Row {
     this.meter.replaceChildren(
       svg("rect", { class: "used", x: 0, y: 3, width: x(live.inFlight), height: 8 }),
       svg("rect", { class: "has", x: 0.5, y: 2, width: Math.max(0, x(live.places) - 0.5), height: 10, "vector-effect": "non-scaling-stroke" }),
-      svg("rect", { class: "needs", x: Math.max(0, x(live.required ?? 0) - 1), y: 0, width: 1.2, height: 14 }));
+      live.required > 0 && svg("rect", { class: live.required > live.places ? "needs over" : "needs", x: Math.max(0, x(live.required ?? 0) - 1), y: 0, width: 1.2, height: 14 }) || "");
   }
 
   drawBody() {
@@ -176,9 +177,32 @@ function headline(event) {
   const troubled = order.filter((id) => ["warn", "bad"].includes(rows.get(id).subject.level)).length;
   $("headline").className = event.level;
   setText($("worst"), event.headline);
+  const worst = order.length && rows.get(order[0]).subject;
+  say(troubled ? worst.id + worst.findings[0].word : "well", event.headline);
   if (troubled) $("worst").href = "#" + encodeURIComponent(order[0]);
   else $("worst").removeAttribute("href");
   document.title = (troubled ? `(${troubled}) ` : "") + event.headline.slice(0, 60);
+}
+
+// say tells a screen reader, which should hear of another verdict, and not every two
+// seconds of another number.
+function say(what, text) {
+  if (what === verdict) return;
+  verdict = what;
+  setText($("said"), text);
+}
+
+// lost is for a page that is old: what it says of the process may be true no longer.
+function lost(why) {
+  const since = lastUpdate ? `; this is from ${new Date(lastUpdate).toLocaleTimeString()}` : "";
+  document.body.classList.add("stale");
+  setText($("fresh"), `No connection${since}. ${why}Trying again.`);
+  if (verdict !== "lost") {
+    $("headline").className = "bad";
+    setText($("worst"), "No connection" + (lastUpdate ? ". Before: " + $("worst").textContent : "."));
+    document.title = $("worst").textContent.slice(0, 60);
+  }
+  say("lost", $("worst").textContent);
 }
 
 // arrange puts the worst first, but never moves what somebody is about to click
@@ -232,10 +256,9 @@ function connect() {
   };
   events.onopen = () => { first = true; };
   events.onerror = () => {
-    document.body.classList.add("stale");
-    const since = lastUpdate ? `; this is from ${new Date(lastUpdate).toLocaleTimeString()}` : "";
-    setText($("fresh"), `No connection${since}. Trying again.`);
-    if (events.readyState === EventSource.CLOSED) setTimeout(connect, 10000);
+    const refused = events.readyState === EventSource.CLOSED;
+    lost(refused ? "The server refuses: perhaps too many have this page open. " : "");
+    if (refused) setTimeout(connect, 10000);
   };
 }
 

@@ -110,6 +110,41 @@ func TestAnEmptyPageSaysSo(t *testing.T) {
 	}
 }
 
+func TestWhatIsWorthKnowingIsInTheFirstLine(t *testing.T) {
+	draining := func() Snapshot { return Snapshot{Gates: []Gate{{State: "draining"}}, Doors: []Door{{Name: "a"}}} }
+	want := "All is well: 1 gate, 1 door. To know: readiness, draining – closed for good; the balancer sends no more.\n"
+	if got := ask(Handler(draining), "GET", "/", "*/*").Body.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("GET = %q, want it to begin with %q", got, want)
+	}
+	without := func() Snapshot {
+		return Snapshot{
+			Gates:     []Gate{{State: "ready", Checks: []Check{{Name: "audit", Passed: true, Degraded: true, Err: "refused"}}}},
+			Upstreams: []Upstream{{Name: "audit", Degraded: "refused"}},
+		}
+	}
+	want = "audit is degraded – the process takes traffic without it: it is not warm\n"
+	if got := ask(Handler(without), "GET", "/", "*/*").Body.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("GET = %q, want it to begin with %q", got, want)
+	}
+}
+
+// A name may come from anybody's registry, and curl shows it in a terminal.
+func TestNoNameCanChangeHowThePageReads(t *testing.T) {
+	hostile := func() Snapshot {
+		odd := "a\x1b[2Jb\u202ec\n" + strings.Repeat("long ", 2000)
+		return Snapshot{
+			Upstreams: []Upstream{{Name: odd}, {Name: ""}}, Doors: []Door{{Name: odd}},
+			Gates: []Gate{{Name: odd, Checks: []Check{{Name: odd}}}},
+		}
+	}
+	for _, accept := range []string{"*/*", "application/json"} {
+		text := ask(Handler(hostile), "GET", "/", accept).Body.String()
+		if strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, `\u`) || len(text) > 10_000 || !strings.Contains(text, "a nameless upstream") {
+			t.Errorf("GET of hostile names with Accept %q = %d bytes:\n%s", accept, len(text), text)
+		}
+	}
+}
+
 func TestSourcesAreReadOnceForAllWhoLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := 0

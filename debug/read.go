@@ -1,8 +1,11 @@
 package debug
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/offtake-go/offtake/internal/redact"
@@ -80,11 +83,14 @@ func (r *reading) add(s *subject) {
 }
 
 func (r *reading) takeLocked(s Snapshot) {
+	degraded := func(upstream string) bool {
+		return slices.ContainsFunc(s.Upstreams, func(u Upstream) bool { return u.Name == upstream && u.Degraded != "" })
+	}
 	for _, g := range s.Gates {
-		r.add(gateSubject(g))
+		r.add(gateSubject(named(g), degraded))
 	}
 	for _, d := range s.Doors {
-		d.Flow = finite(d.Flow)
+		d.Name, d.Flow = name(d.Name, "door"), finite(d.Flow)
 		id := r.id("door", d.Name)
 		t := r.page.trackLocked(id)
 		w := t.add(r.now, Upstream{Flow: d.Flow})
@@ -94,7 +100,7 @@ func (r *reading) takeLocked(s Snapshot) {
 		r.add(subject)
 	}
 	for _, u := range s.Upstreams {
-		u.Flow = finite(u.Flow)
+		u.Name, u.Flow = name(u.Name, "upstream"), finite(u.Flow)
 		id := r.id("upstream", u.Name)
 		t := r.page.trackLocked(id)
 		w := t.add(r.now, u)
@@ -112,6 +118,20 @@ func (p *Page) trackLocked(id string) *track {
 		p.tracks[id] = t
 	}
 	return t
+}
+
+// name makes a name fit to be shown, as a text: it may come from anybody's registry.
+func name(of, kind string) string {
+	return cmp.Or(strings.TrimSpace(redact.Text(of)), "a nameless "+kind)
+}
+
+func named(g Gate) Gate {
+	g.Name = name(cmp.Or(g.Name, "readiness"), "gate")
+	g.Checks = slices.Clone(g.Checks)
+	for i := range g.Checks {
+		g.Checks[i].Name = name(g.Checks[i].Name, "check")
+	}
+	return g
 }
 
 // finite keeps what no traffic can be from spreading into every figure.

@@ -24,11 +24,8 @@ func doorSubject(d Door, w window) *subject {
 	return s
 }
 
-func gateSubject(g Gate) *subject {
-	s := &subject{Kind: "gate", Name: g.Name, Findings: judgeGate(g)}
-	if s.Name == "" {
-		s.Name = "readiness"
-	}
+func gateSubject(g Gate, shown func(upstream string) bool) *subject {
+	s := &subject{Kind: "gate", Name: g.Name, Findings: judgeGate(g, shown)}
 	for _, c := range g.Checks {
 		now := fmt.Sprintf("passed after %s, at attempt %d", brief(c.Took), c.Attempts)
 		switch {

@@ -92,4 +92,7 @@ func TestTwoHundredUpstreamsCanBeSearched(t *testing.T) {
 	page.Close()
 	server.Close()
 	wantScript(t, b, `document.body.className + " " + document.getElementById("fresh").textContent.slice(0, 13)`, "stale No connection")
+	wantScript(t, b, `/^No connection. Before: upstream-123 is broken/.test(document.getElementById("headline").innerText)`, true)
+	wantScript(t, b, `document.getElementById("said").textContent === document.getElementById("headline").textContent`, true)
+	b.wantContrast(t)
 }

@@ -32,11 +32,11 @@ type trouble struct {
 var troubles = []trouble{
 	{"all is well", 15, nil, "All is well: ", ""},
 	{"busy", 15, func(_ *testing.T, u *upstream, _ string) { u.status.Store(http.StatusTooManyRequests) }, "fraud-check is busy – ", "the upstream said so to "},
-	{"slow", 20, func(_ *testing.T, u *upstream, _ string) { u.latency.Store(int64(300 * time.Millisecond)) }, "fraud-check is slow – ", "(slower: "},
+	{"slow", 20, func(_ *testing.T, u *upstream, _ string) { u.latency.Store(int64(300 * time.Millisecond)) }, "fraud-check is slow – ", " a call, planned 50 ms"},
 	{"slower than its deadline", 4, func(_ *testing.T, u *upstream, _ string) { u.latency.Store(int64(3 * time.Second)) }, "fraud-check is slow – ", "ran out of time"},
 	{"broken", 15, func(_ *testing.T, u *upstream, _ string) { u.status.Store(http.StatusInternalServerError) }, "fraud-check is broken – ", "calls failed"},
 	{"gone", 15, func(_ *testing.T, u *upstream, _ string) { u.Listener.Close(); u.CloseClientConnections() }, "fraud-check is broken – ", "calls failed"},
-	{"mis-sized", 120, nil, "fraud-check is mis-sized – queueing: needs ", "(more traffic: "},
+	{"mis-sized", 120, nil, "fraud-check is mis-sized – queueing: needs ", "/s, planned 20/s"},
 	{"busy in bursts", 0, func(t *testing.T, _ *upstream, front string) { burst(t, front) }, "fraud-check is busy – ", ""},
 }
 
