@@ -29,8 +29,8 @@ func (s *Service) addPlans(snapshot *debug.Snapshot) {
 	for i := range snapshot.Upstreams {
 		u := &snapshot.Upstreams[i]
 		u.Target = contract.Upstreams[u.Name].Target
-		if err := degraded[u.Name]; err != nil {
-			u.Degraded = err.Error()
+		if why, ok := degraded[u.Name]; ok {
+			u.Degraded = why.Error()
 		}
 		if c, ok := s.http[u.Name]; ok {
 			stats := c.Stats()

@@ -37,10 +37,9 @@ type Service struct {
 
 	mu       sync.Mutex // never held while a file is read: a probe takes it
 	contract *contract.Contract
-	file     []byte           // that it was read from
-	used     map[string]bool  // upstreams that the code has asked for
-	degraded map[string]error // upstreams that are not warm, though the gate is open
-	started  time.Time        // of warming
+	file     []byte          // that it was read from
+	used     map[string]bool // upstreams that the code has asked for
+	started  time.Time       // of warming
 	served   bool
 }
 
@@ -61,7 +60,6 @@ func Open(path string, options *Options) (*Service, error) {
 		http:     map[string]*httpclient.Client{},
 		grpc:     map[string]*grpcclient.Conn{},
 		used:     map[string]bool{},
-		degraded: map[string]error{},
 	}
 	s.close = sync.OnceValue(s.closeAll)
 	s.page = s.newPage()

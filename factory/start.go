@@ -38,17 +38,11 @@ func (s *Service) warm(name string, c client, optional bool) func(context.Contex
 	}
 }
 
-// settle keeps which upstreams the service is open without.
+// settle tells the gate whether the service is open without an upstream. The gate
+// alone keeps it; nobody else settles the same name meanwhile.
 func (s *Service) settle(ctx context.Context, name string, err error) {
-	s.mu.Lock()
-	_, was := s.degraded[name]
-	if err == nil {
-		delete(s.degraded, name)
-	} else {
-		s.degraded[name] = err
-	}
+	_, was := s.whyDegraded()[name]
 	s.ready.Degrade(name, err)
-	s.mu.Unlock()
 	if was && err == nil {
 		s.options.Logger.LogAttrs(ctx, slog.LevelInfo, "upstream is warm now", slog.String("upstream", name))
 	}
@@ -64,15 +58,17 @@ func (s *Service) sinceStart() time.Duration {
 // optional ones, and with Options.OpenDegraded those that took too long. They
 // are still being warmed.
 func (s *Service) Degraded() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.degraded))
+	return slices.Sorted(maps.Keys(s.whyDegraded()))
 }
 
 func (s *Service) whyDegraded() map[string]error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.degraded)
+	why := make(map[string]error)
+	for _, c := range s.ready.Stats().Checks {
+		if c.Degraded {
+			why[c.Name] = c.Err
+		}
+	}
+	return why
 }
 
 // start warms the upstreams and opens the gate, then the door; then it goes on
