@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"github.com/offtake-go/offtake/internal/backoff"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -93,8 +94,8 @@ func (l *call) run(waited time.Duration) error {
 			return l.settle(ended, waited, err)
 		}
 		l.earlier = err
-		if err := l.sleep(pause); err != nil {
-			return l.settle(time.Now(), waited, err)
+		if backoff.Sleep(l.ctx, pause) != nil { // without a place
+			return l.settle(time.Now(), waited, l.core.contextError(l.ctx, StageQueue))
 		}
 		if waited, err = l.core.enter(l.ctx, l.deadline); err != nil {
 			return l.settle(time.Now(), waited, err)
@@ -241,19 +242,4 @@ func (l *call) settle(now time.Time, waited time.Duration, err error) error {
 		l.core.endSpan(l.span, l.method, o, waited, l.attempts)
 	}
 	return err
-}
-
-// sleep pauses between two attempts, without a place.
-func (l *call) sleep(d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-l.ctx.Done():
-		return l.core.contextError(l.ctx, StageQueue)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/offtake-go/offtake/internal/backoff"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -51,7 +52,7 @@ func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) 
 		return d.watched(ctx, address)
 	}
 	if l.back.Swap(false) {
-		if err := d.pause(ctx, l.spread()); err != nil {
+		if err := backoff.Sleep(ctx, l.turn()); err != nil {
 			return nil, err
 		}
 	}
@@ -65,32 +66,17 @@ func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) 
 	return conn, nil
 }
 
-// spread is the time over which the link comes back. One that was sent away in good
-// order, and that calls wait for, has none to lose.
-func (l *link) spread() time.Duration {
+// turn is how long the link waits for its turn among those that come back. One that
+// was sent away in good order, and that calls wait for, has no time to lose.
+func (l *link) turn() time.Duration {
 	p := l.filler.pool
 	switch away := l.away.Swap(false); {
 	case !away || p.ready.Load() > 0 || p.core.gate.Snapshot().InFlight == 0:
-		return reconnectSpread
+		return rand.N(reconnectSpread)
 	case l.brief.Load():
-		return hastySpread
+		return rand.N(hastySpread)
 	}
 	return 0
-}
-
-// pause waits its turn among the clients that come back.
-func (d *dialer) pause(ctx context.Context, spread time.Duration) error {
-	if spread == 0 {
-		return nil
-	}
-	t := time.NewTimer(rand.N(spread))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // watched dials for a channel whose policy is not ours.

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/backoff"
 	"github.com/offtake-go/offtake/internal/gate"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
@@ -79,7 +80,7 @@ func (l *call) run(waited time.Duration) (*http.Response, error) {
 			return l.settle(a, resp, err)
 		}
 		l.earlier = discard(resp, err)
-		if err := l.sleep(pause); err != nil {
+		if err := backoff.Sleep(l.ctx, pause); err != nil {
 			return l.settle(nil, nil, err)
 		}
 		if waited, err = l.enter(); err != nil {
@@ -156,22 +157,6 @@ func (l *call) end(o telemetry.Outcome, now time.Duration) {
 	l.core.telemetry.Call(l.ctx, l.method, l.code, o, now)
 	if l.span != nil {
 		l.endSpan(o)
-	}
-}
-
-// sleep pauses between two attempts, without a place. It returns the caller's
-// cause if the caller leaves meanwhile.
-func (l *call) sleep(d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-l.ctx.Done():
-		return context.Cause(l.ctx)
 	}
 }
 

@@ -41,20 +41,7 @@ func (w *warmer) pause(ctx context.Context) error {
 	if stopped {
 		return offtake.ErrClosed
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if left <= 0 {
-		return nil
-	}
-	t := time.NewTimer(left)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return backoff.Sleep(ctx, left)
 }
 
 // settle takes note of how a warming ended, and has the next look follow.

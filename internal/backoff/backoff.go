@@ -2,6 +2,7 @@
 package backoff
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -25,6 +26,21 @@ func (e Exponential) Pause(n int) time.Duration {
 		return 0
 	}
 	return rand.N(bound + 1)
+}
+
+// Sleep waits for d, or until ctx ends, and then returns its cause.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Bound is the longest that Pause can return.

@@ -1,7 +1,10 @@
 package backoff
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -38,5 +41,29 @@ func TestPausesFillTheWholeRange(t *testing.T) {
 func TestTheZeroValueDoesNotPause(t *testing.T) {
 	if got := (Exponential{}).Pause(5); got != 0 {
 		t.Errorf("Pause(5) = %v, want 0s", got)
+	}
+}
+
+func TestSleepEndsWithItsTimeOrItsContext(t *testing.T) {
+	gone := errors.New("the customer has left")
+	for _, tt := range []struct {
+		d, left, want time.Duration
+		err           error
+	}{
+		{time.Second, time.Minute, time.Second, nil},
+		{time.Minute, time.Second, time.Second, gone},
+		{0, time.Minute, 0, nil},
+		{-1, 0, 0, gone},
+		{time.Minute, 0, 0, gone},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), tt.left, gone)
+			defer cancel()
+			began := time.Now()
+			err := Sleep(ctx, tt.d)
+			if took := time.Since(began); took != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("Sleep(%v) with %v left = %v after %v, want %v after %v", tt.d, tt.left, err, took, tt.err, tt.want)
+			}
+		})
 	}
 }
