@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ func (w *World) matches(o *manifest.Object, host string) int {
 	suffix, wildcard := strings.CutPrefix(named, "*")
 	if !wildcard {
 		if sameHost(completed(named, o.Namespace), host) {
-			return len(host) + len(suffix) + 1
+			return math.MaxInt // however it is spelt
 		}
 		return 0
 	}

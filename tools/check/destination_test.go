@@ -35,6 +35,7 @@ func TestRulesOfOneHostAreTakenTogether(t *testing.T) {
 		{"which is older is not known", hostRule("name: x", "host: b, "+ejects5) + hostRule("name: y", "host: b, "+ejects7), 5, 5, "DestinationRule/x (mesh.yaml:2) has one too, and which is older", []int{7}},
 		{"a subset twice", hostRule("name: x"+older, "host: b, "+v1) + hostRule("name: y"+younger, "host: b, "+strings.Replace(v1, "9", "8", 1)), 0, 9, "the subset v1", []int{7}},
 		{"a selector", hostRule("name: x", "host: b, workloadSelector: {matchLabels: {a: b}}, "+ejects5) + hostRule("name: y", "host: b, "+ejects7), 7, 7, "workloadSelector alone; DestinationRule/y", []int{2}},
+		{"the same host, spelt otherwise", hostRule("name: x"+older, "host: b, "+ejects5) + hostRule("name: y"+younger, "host: b.n.svc.cluster.local, "+ejects7), 5, 5, "the trafficPolicy for b.n.svc.cluster.local was not read", []int{7}},
 		{"a wildcard gives way", hostRule("name: x, namespace: n", "host: '*.local', "+ejects5) + hostRule("name: y, namespace: n", "host: b, "+ejects7), 7, 7, "", nil},
 	} {
 		w := worldOf(t, "http", c.mesh)

@@ -14,6 +14,14 @@ import (
 // say is fmt.Sprintf under a short name, for the sentences of the rules.
 func say(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
+// counted writes 1 document, or 2 documents.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return say("%d %ss", n, thing)
+}
+
 // share writes 58.33%.
 func share(x float64) string { return fmt.Sprintf("%.4g%%", 100*x) }
 

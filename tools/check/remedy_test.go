@@ -118,3 +118,12 @@ func TestARemedyKeepsWithinItsBound(t *testing.T) {
 		t.Errorf("O10 of a host that hardly sees requests = %+v, want no number", v)
 	}
 }
+
+func TestTwoServicesOfOneGRPCProbePortAreTwoQuestions(t *testing.T) {
+	const pod = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 6, template: {spec: {containers: [{name: a, readinessProbe: {grpc: {port: 1, service: ready}}, livenessProbe: {grpc: {port: 1, service: live}}}]}}}\n"
+	for mesh, want := range map[string]bool{pod: true, strings.ReplaceAll(pod, "service: ready", "service: live"): false} {
+		if got := worldOf(t, "http", mesh).Service.Gated; got != want {
+			t.Errorf("%s is gated: %v, want %v", mesh, got, want)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func (w *World) twice() []string {
 // whose numbers are not known are silent, as they are where all is well.
 func (w *World) notes() []string {
 	if n := w.Manifest.Skipped; n > 0 && len(w.Manifest.Objects)+len(w.Manifest.Problems) == 0 {
-		return []string{say("nothing of what was read says anything about calls: %d documents of other kinds", n)}
+		return []string{say("nothing of what was read says anything about calls: %s of other kinds", counted(n, "document"))}
 	}
 	notes := w.twice()
 	if w.Service.Known {
@@ -245,6 +245,9 @@ func probeOf(p *corev1.Probe, at manifest.Ref) *Probe {
 		out.Target = p.HTTPGet.Port.String() + p.HTTPGet.Path
 	case p.GRPC != nil:
 		out.Target = strconv.Itoa(int(p.GRPC.Port))
+		if s := p.GRPC.Service; s != nil {
+			out.Target += "/" + *s
+		}
 	case p.TCPSocket != nil:
 		out.Target = "tcp:" + p.TCPSocket.Port.String()
 	case p.Exec != nil:

@@ -45,8 +45,13 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				parts[i], failed[i] = readFile(names[i], stdin)
-				if failed[i] == nil && !slices.Contains(paths, names[i]) {
+				data, err := readFile(names[i], stdin)
+				named := slices.Contains(paths, names[i])
+				if err == nil && named && len(bytes.TrimSpace(data)) == 0 {
+					err = fmt.Errorf("manifest: %s: it is empty; what was to write it may have failed", names[i])
+				}
+				parts[i], failed[i] = Parse(names[i], data), err
+				if !named {
 					parts[i].skipForeign(names[i])
 				}
 			}
@@ -107,7 +112,7 @@ func list(path string) ([]string, error) {
 	return names, err
 }
 
-func readFile(name string, stdin io.Reader) (*Set, error) {
+func readFile(name string, stdin io.Reader) ([]byte, error) {
 	in := stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -124,10 +129,7 @@ func readFile(name string, stdin io.Reader) (*Set, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("manifest: %s: more than %d bytes", name, maxFile)
 	}
-	if name == "-" && len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("manifest: -: standard input is empty; what was to write it may have failed")
-	}
-	return Parse(name, data), nil
+	return data, nil
 }
 
 // skipForeign drops what a file that nobody named has beside manifests. It is

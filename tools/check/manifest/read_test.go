@@ -47,6 +47,10 @@ func TestRefusesPathsWithNothingToRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.yaml")
+	if err := os.WriteFile(empty, []byte("\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	broken := t.TempDir()
 	link(t, "nowhere", filepath.Join(broken, "a.yaml"))
 	for _, c := range []struct {
@@ -55,7 +59,8 @@ func TestRefusesPathsWithNothingToRead(t *testing.T) {
 	}{
 		{[]string{dir}, "", "no file in it ends in yaml"},
 		{[]string{broken}, "", "a.yaml"},
-		{[]string{"-"}, " \n", "standard input is empty"},
+		{[]string{"-"}, " \n", "-: it is empty"},
+		{[]string{empty}, "", "empty.yaml: it is empty"},
 		{[]string{"-", "-"}, rule, "can be read once"},
 	} {
 		s, err := Read(c.paths, strings.NewReader(c.input))
