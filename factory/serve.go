@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/readiness"
@@ -142,35 +141,4 @@ func (s *Service) closeAll() error {
 		s.metrics.Close()
 	}
 	return errors.Join(errs...)
-}
-
-// server is one listener and what serves it.
-type server struct {
-	http.Server
-	listener net.Listener
-}
-
-// A client that sends its headers slowly holds no more than a connection, and not
-// for long.
-const headerTime = 10 * time.Second
-
-func newServer(l net.Listener, h http.Handler) *server {
-	return &server{Server: http.Server{Handler: h, ReadHeaderTimeout: headerTime}, listener: l}
-}
-
-func (s *server) serve() error {
-	if err := s.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("factory: %v: %w", s.listener.Addr(), err)
-	}
-	return nil
-}
-
-// shutdown waits for running requests, and ends those that are still there when
-// ctx ends.
-func (s *server) shutdown(ctx context.Context) error {
-	err := s.Shutdown(ctx)
-	if err != nil {
-		s.Server.Close()
-	}
-	return err
 }

@@ -103,6 +103,25 @@ func TestAnEndlessRequestIsEndedAtTheEndOfDrain(t *testing.T) {
 	<-ended
 }
 
+// Balancers and browsers open connections before they have a request for them.
+func TestAConnectionThatSendsNothingIsNoLoss(t *testing.T) {
+	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
+	url, stop := running(t, s, http.NotFoundHandler())
+	eventually(t, "ready", func() bool { got, _ := status(t, url+"/readyz"); return got == http.StatusOK })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	status(t, url+"/") // accepted after it
+	if err := stop(); err != nil {
+		t.Errorf("Serve() = %v, want nil", err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("Read() after the stop = %d, %v; want io.EOF", n, err)
+	}
+}
+
 // A stream that no request holds, as of a watch, lasts until the clients are closed.
 func TestAnEndlessStreamIsEndedAtTheEndOfDrain(t *testing.T) {
 	var config net.ListenConfig
