@@ -2,6 +2,8 @@ package check
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -13,8 +15,11 @@ import (
 
 // envoyPolicy reads a cluster with Envoy's own defaults.
 func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *Policy {
+	at := func(key ...string) manifest.Ref {
+		return o.At(slices.Concat(o.Value.(*manifest.Envoy).Path(c), key)...)
+	}
 	p := &Policy{
-		Ref: o.Ref, Object: o, Plane: plane, ConnectTimeout: seconds(c.GetConnectTimeout(), 5),
+		Ref: at(), Object: o, Plane: plane, ConnectTimeout: seconds(c.GetConnectTimeout(), 5),
 		MaxConnections: 1024, MaxRequests: 1024, MaxPending: 1024, MaxRetries: 3, // Envoy's defaults
 	}
 	if t := c.GetCommonLbConfig().GetHealthyPanicThreshold(); t != nil {
@@ -31,7 +36,7 @@ func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *
 		p.MaxPending = number(t.GetMaxPendingRequests(), 1024)
 		p.MaxRetries = number(t.GetMaxRetries(), 3)
 		if b := t.GetRetryBudget(); b != nil {
-			p.Budget = &Budget{Min: number(b.GetMinRetryConcurrency(), 3), Ref: o.At("circuit_breakers")}
+			p.Budget = &Budget{Min: number(b.GetMinRetryConcurrency(), 3), Ref: at("circuit_breakers")}
 			percent := 20.0
 			if b.GetBudgetPercent() != nil {
 				percent = b.GetBudgetPercent().GetValue()
@@ -43,7 +48,7 @@ func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *
 		d := &Detector{
 			Consecutive5xx: number(od.GetConsecutive_5Xx(), 5), LocalOrigin: number(od.GetConsecutiveLocalOriginFailure(), 0), Split: od.GetSplitExternalLocalOriginErrors(),
 			Interval: seconds(od.GetInterval(), 10), Base: seconds(od.GetBaseEjectionTime(), 30), Longest: seconds(od.GetMaxEjectionTime(), 300),
-			Max: number(od.GetMaxEjectionPercent(), 10), AlwaysOne: od.GetAlwaysEjectOneHost().GetValue(), Ref: o.At("outlier_detection"),
+			Max: number(od.GetMaxEjectionPercent(), 10), AlwaysOne: od.GetAlwaysEjectOneHost().GetValue(), Ref: at("outlier_detection"),
 		}
 		if number(od.GetEnforcingConsecutive_5Xx(), 100) == 0 {
 			d.Consecutive5xx = 0
@@ -77,22 +82,43 @@ func envoyCluster(v *manifest.Envoy, host string, to cluster) *clusterv3.Cluster
 func envoyRoutes(o *manifest.Object, v *manifest.Envoy, host string, plane ControlPlane) []*Route {
 	var all []*Route
 	for _, config := range v.Routes {
-		for _, v := range config.GetVirtualHosts() {
-			for _, r := range v.GetRoutes() {
-				action := r.GetRoute()
-				if action != nil && sameHost(manifest.Host(action.GetCluster()), host) {
-					all = append(all, envoyRoute(o, v, action, plane))
+		for i, vhost := range config.GetVirtualHosts() {
+			for j, r := range vhost.GetRoutes() {
+				to := clustersTo(r.GetRoute(), host)
+				if len(to) == 0 {
+					continue
 				}
+				route := envoyRoute(vhost, r.GetRoute(), plane)
+				route.Ref, route.to = o.At(slices.Concat(v.Path(config), []string{"virtual_hosts", index(i), "routes", index(j)})...), to
+				all = append(all, route)
 			}
 		}
 	}
 	return all
 }
 
-func envoyRoute(o *manifest.Object, v *routev3.VirtualHost, action *routev3.RouteAction, plane ControlPlane) *Route {
+// clustersTo are those of a host that an action leads to: its own, or of the weighted
+// ones those that get requests.
+func clustersTo(action *routev3.RouteAction, host string) []cluster {
+	names := []string{action.GetCluster()}
+	for _, c := range action.GetWeightedClusters().GetClusters() {
+		if c.GetWeight().GetValue() > 0 {
+			names = append(names, c.GetName())
+		}
+	}
+	var to []cluster
+	for _, name := range names {
+		if sameHost(manifest.Host(name), host) {
+			to = append(to, clusterOf(name))
+		}
+	}
+	return to
+}
+
+func envoyRoute(v *routev3.VirtualHost, action *routev3.RouteAction, plane ControlPlane) *Route {
 	route := &Route{
-		Ref: o.Ref, Plane: plane, Timeout: seconds(action.GetTimeout(), envoyTimeout), Implicit: action.GetTimeout() == nil,
-		Tries: 1, Stated: -1, to: []cluster{clusterOf(action.GetCluster())},
+		Plane: plane, Timeout: seconds(action.GetTimeout(), envoyTimeout), Implicit: action.GetTimeout() == nil,
+		Tries: 1, Stated: -1,
 	}
 	retry := action.GetRetryPolicy()
 	if retry == nil {
@@ -103,6 +129,13 @@ func envoyRoute(o *manifest.Object, v *routev3.VirtualHost, action *routev3.Rout
 		route.Tries = route.Stated + 1
 		route.PerTry = seconds(retry.GetPerTryTimeout(), 0)
 		route.On = retry.GetRetryOn()
+		for i, code := range retry.GetRetriableStatusCodes() {
+			if i == 0 { // it means these, and no others
+				route.On = strings.ReplaceAll(route.On, "retriable-status-codes", strconv.Itoa(int(code)))
+			} else if strings.Contains(retry.GetRetryOn(), "retriable-status-codes") {
+				route.On += "," + strconv.Itoa(int(code))
+			}
+		}
 	}
 	return route
 }

@@ -219,19 +219,41 @@ func TestTheWorstOfSeveralWaysIsReported(t *testing.T) {
 	if len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "2 x 10 = 20 upstream attempts") || !strings.HasSuffix(found[0].Evidence, " (the worst of 3 here)") {
 		t.Errorf("R01 = %+v, want the route of 10 tries behind 2 attempts, and that three fail", found)
 	}
-
-	dump := "virtual_hosts:\n- name: a\n  domains: [\"*\"]\n  routes:\n"
-	for _, each := range []string{"2s", "9s", "9s", "0.5s"} {
-		dump += fmt.Sprintf("  - {match: {prefix: /}, route: {cluster: b, timeout: 1s, retry_policy: {per_try_timeout: %s}}}\n", each)
-	}
-	found = only(worldOf(t, "http", dump), "T04")
-	if len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "per-try 9 s") || !strings.HasSuffix(found[0].Evidence, " (the worst of 2 here)") {
-		t.Errorf("T04 = %+v, want the route of 9 s, and that two fail", found)
-	}
 }
 
 func TestOneCaseIsNotCalledTheWorst(t *testing.T) {
 	if found := only(worldOf(t, "http", twoRules), "T04"); len(found) != 1 || strings.Contains(found[0].Evidence, "worst") {
 		t.Errorf("T04 = %+v, want no word of others", found)
+	}
+}
+
+// weighted is a dump in which a canary gets a tenth of the requests.
+const weighted = `{"configs": [{"dynamic_active_clusters": [
+  {"cluster": {"name": "outbound|80|v1|b.prod.svc.cluster.local", "outlier_detection": {"consecutive_5xx": 5}}},
+  {"cluster": {"name": "outbound|80|v2|b.prod.svc.cluster.local",
+    "outlier_detection": {"consecutive_5xx": 1}}}]},
+ {"dynamic_route_configs": [{"route_config": {"virtual_hosts": [{"name": "b", "domains": ["*"], "routes": [
+   {"match": {"prefix": "/"}, "route": {"timeout": "1s", "weighted_clusters": {"clusters": [
+     {"name": "outbound|80|v1|b.prod.svc.cluster.local", "weight": 90},
+     {"name": "outbound|80|v2|b.prod.svc.cluster.local", "weight": 10},
+     {"name": "outbound|80|v3|b.prod.svc.cluster.local", "weight": 0}]},
+    "retry_policy": {"retry_on": "reset,retriable-status-codes", "retriable_status_codes": [429, 502], "per_try_timeout": "2s"}}}]}]}}]}]}`
+
+func TestWeightedClustersAreWays(t *testing.T) {
+	w := worldOf(t, "http", weighted)
+	if got := len(w.Calls[0].ways); got != 2 {
+		t.Fatalf("%d ways, want one for each weight above 0", got)
+	}
+	if got := places(w, "O09"); !slices.Equal(got, []int{4}) {
+		t.Errorf("O09 at the lines %v, want 4: the canary's hosts go after one error", got)
+	}
+	if got := places(w, "T04"); !slices.Equal(got, []int{6}) {
+		t.Errorf("T04 at the lines %v, want 6, where the route is", got)
+	}
+	for busy, want := range map[contract.Answer]int{"429": 1, "502": 1, "503": 0} {
+		w.Calls[0].Busy = busy
+		if got := places(w, "R03"); len(got) != want {
+			t.Errorf("R03 at the lines %v, want %d: of busy answers 429 and 502 are retried", got, want)
+		}
 	}
 }

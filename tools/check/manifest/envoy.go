@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -17,7 +18,26 @@ type Envoy struct {
 
 	// Running tells a dump of a proxy from a file that someone wrote.
 	Running bool
+
+	paths map[any][]string
 }
+
+// Path is where one of the clusters or route configurations stands, for Object.At.
+func (e *Envoy) Path(of any) []string { return e.paths[of] }
+
+func (e *Envoy) addCluster(c *clusterv3.Cluster, path ...string) {
+	e.Clusters = append(e.Clusters, c)
+	e.remember(c, path)
+}
+
+func (e *Envoy) remember(of any, path []string) {
+	if e.paths == nil {
+		e.paths = map[any][]string{}
+	}
+	e.paths[of] = slices.Clone(path)
+}
+
+func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 func decodeEnvoyCluster(tree map[string]any) (any, []string, error) {
 	c := new(clusterv3.Cluster)
@@ -38,18 +58,18 @@ func decodeBootstrap(tree map[string]any) (any, []string, error) {
 	static, _ := tree["static_resources"].(map[string]any)
 	clusters, _ := static["clusters"].([]any)
 	var unknown []string
-	for _, item := range clusters {
+	for i, item := range clusters {
 		c := new(clusterv3.Cluster)
 		more, err := envoy(item, c)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, path := range more {
-			unknown = append(unknown, "static_resources.clusters."+path)
+			unknown = append(unknown, "static_resources.clusters"+index(i)+"."+path)
 		}
-		e.Clusters = append(e.Clusters, c)
+		e.addCluster(c, "static_resources", "clusters", index(i))
 	}
-	return e, unknown, e.findRoutes(static["listeners"])
+	return e, unknown, e.findRoutes(static["listeners"], "static_resources", "listeners")
 }
 
 // decodeConfigDump reads /config_dump. Envoy wrote it, so what is unknown to our
@@ -58,11 +78,11 @@ func decodeConfigDump(tree map[string]any) (any, []string, error) {
 	e := &Envoy{Running: true}
 	configs, _ := tree["configs"].([]any)
 	var errs []error
-	for _, item := range configs {
+	for i, item := range configs {
 		config, _ := item.(map[string]any)
 		for _, key := range []string{"static_clusters", "dynamic_active_clusters"} {
 			list, _ := config[key].([]any)
-			for _, entry := range list {
+			for j, entry := range list {
 				m, _ := entry.(map[string]any)
 				body, ok := m["cluster"].(map[string]any)
 				if !ok {
@@ -74,21 +94,21 @@ func decodeConfigDump(tree map[string]any) (any, []string, error) {
 					errs = append(errs, err)
 					continue
 				}
-				e.Clusters = append(e.Clusters, c)
+				e.addCluster(c, "configs", index(i), key, index(j), "cluster")
 			}
 		}
-		errs = append(errs, e.findRoutes(config))
+		errs = append(errs, e.findRoutes(config, "configs", index(i)))
 	}
 	return e, nil, errors.Join(errs...)
 }
 
 // findRoutes looks for route configurations at any depth, in the order of keys, so
 // that the same dump always has the same first one.
-func (e *Envoy) findRoutes(v any) error {
+func (e *Envoy) findRoutes(v any, path ...string) error {
 	switch x := v.(type) {
 	case []any:
-		for _, item := range x {
-			if err := e.findRoutes(item); err != nil {
+		for i, item := range x {
+			if err := e.findRoutes(item, append(path, index(i))...); err != nil {
 				return err
 			}
 		}
@@ -100,10 +120,11 @@ func (e *Envoy) findRoutes(v any) error {
 				return err
 			}
 			e.Routes = append(e.Routes, r)
+			e.remember(r, path)
 			return nil
 		}
 		for _, key := range slices.Sorted(maps.Keys(x)) {
-			if err := e.findRoutes(x[key]); err != nil {
+			if err := e.findRoutes(x[key], append(path, key)...); err != nil {
 				return err
 			}
 		}
