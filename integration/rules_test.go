@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -202,9 +203,7 @@ func TestEveryAlertHasATestOfEachKindAndARunbook(t *testing.T) {
 		if !fires[name] || !quiet[name] {
 			t.Errorf("%s: a test in which it fires: %v, one in which it does not: %v; want both", name, fires[name], quiet[name])
 		}
-		if !strings.Contains(string(runbooks), "\n## "+name+"\n") {
-			t.Errorf("docs/runbooks.md has no section %q", "## "+name)
-		}
+		wantRunbook(t, string(runbooks), alert)
 		if got, want := alert.Annotations["runbook_url"], "docs/runbooks.md#"+strings.ToLower(name); got != want {
 			t.Errorf("%s: runbook_url = %q, want %q", name, got, want)
 		}
@@ -215,6 +214,49 @@ func TestEveryAlertHasATestOfEachKindAndARunbook(t *testing.T) {
 	}
 	for name := range fires {
 		t.Errorf("a test expects %s, which no rule file has", name)
+	}
+}
+
+// wantRunbook holds how each section begins: what hurts, and then a first act.
+func wantRunbook(t *testing.T, runbooks string, alert alertRule) {
+	t.Helper()
+	_, section, ok := strings.Cut(runbooks, "\n## "+alert.Alert+"\n\n")
+	if !ok {
+		t.Errorf("docs/runbooks.md has no section %q", "## "+alert.Alert)
+		return
+	}
+	lines := strings.SplitN(section, "\n", 3)
+	if level, _, _ := strings.Cut(strings.TrimPrefix(lines[0], "*"), ".* "); strings.ToLower(level) != alert.Labels["severity"] {
+		t.Errorf("the runbook of %s begins %q, want its level, %s, and what hurts", alert.Alert, lines[0], alert.Labels["severity"])
+	}
+	if !strings.HasPrefix(lines[1], "**First:** ") {
+		t.Errorf("the second line of the runbook of %s is %q, want what to do first", alert.Alert, lines[1])
+	}
+}
+
+// TestEverySeriesOfTheRunbooksExists looks for their names among the metrics and the
+// recording rules.
+func TestEverySeriesOfTheRunbooksExists(t *testing.T) {
+	var known strings.Builder
+	for _, file := range []string{"../docs/metrics.md", rulesDir + "/offtake.rules.yaml", rulesDir + "/mesh.rules.yaml"} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known.Write(content)
+	}
+	runbooks, err := os.ReadFile("../docs/runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(offtake|envoy|istio|kube)[:_][a-z0-9_:]+`).FindAllString(string(runbooks), -1)
+	if len(names) < 4 {
+		t.Errorf("the runbooks name %d series, want 4 at least", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(known.String(), "`"+name+"`") && !strings.Contains(known.String(), "record: "+name+"\n") && !strings.Contains(known.String(), name+"{") {
+			t.Errorf("docs/runbooks.md speaks of %s, which nothing has", name)
+		}
 	}
 }
 
