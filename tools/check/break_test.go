@@ -95,7 +95,7 @@ func breakages() []breakage {
 		{"R02", []string{"degraded: 400ms", "degraded: 641ms"}},
 		{"R03", []string{"busy: 429, probes", "busy: 503, probes", "connect-failure,refused-stream,reset", "connect-failure,5xx"}},
 		{"R04", []string{"idempotent: true", "idempotent: false", "retries: {attempts: 0}", "retries: {attempts: 1, retryOn: 5xx}"}},
-		{"R05", []string{"    retryBudget: {percent: 20, minRetryConcurrency: 1}\n", ""}},
+		{"R05", []string{"    retryBudget: {percent: 20, minRetryConcurrency: 1}\n", "", "  retryConstraint: {budget: {percent: 20}, minRetryRate: {count: 1, interval: 1s}}\n", ""}},
 		{"R06", []string{"minRetryConcurrency: 1", "minRetryConcurrency: 4"}},
 		{"R07", []string{"minRetryRate: {count: 1,", "minRetryRate: {count: 10,"}},
 		{"R08", []string{"retries: {attempts: 0}", "retries: {attempts: 1}"}},

@@ -180,3 +180,21 @@ func TestWhatStandsInTheInputTwiceIsSaid(t *testing.T) {
 		t.Errorf("notes = %q, want three and a count", r.Notes)
 	}
 }
+
+func TestABudgetOfTheGatewayAPIIsOne(t *testing.T) {
+	const route = "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: b}\nspec: {rules: [{backendRefs: [{name: b, port: 80}], retry: {attempts: 2}}]}\n"
+	const constraint = "---\napiVersion: gateway.networking.x-k8s.io/v1alpha1\nkind: XBackendTrafficPolicy\nmetadata: {name: b}\nspec: {targetRefs: [{group: '', kind: Service, name: b}], retryConstraint: {budget: {percent: 30}, minRetryRate: {count: 1, interval: 1s}}}\n"
+	const policy = "---\napiVersion: gateway.envoyproxy.io/v1alpha1\nkind: BackendTrafficPolicy\nmetadata: {name: b}\nspec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: b}], circuitBreaker: {retryBudget: {percent: {numerator: 30}, minRetryConcurrency: 1}}}\n"
+	rule := hostRule("name: b", "host: b")
+	for name, mesh := range map[string]string{
+		"Istio": route + constraint + rule, "Istio without a rule": route + constraint + hostRule("name: c", "host: c"), "Envoy Gateway": route + policy,
+	} {
+		w := worldOf(t, "http", mesh)
+		if b := w.Calls[0].Policy.Budget; b == nil || *b.Percent != 30 || b.Min != 1 {
+			t.Errorf("%s: budget = %+v, want 30%% and 1", name, b)
+		}
+		if found := only(w, "R05"); len(found) != 0 {
+			t.Errorf("%s: R05 = %+v, want none", name, found)
+		}
+	}
+}

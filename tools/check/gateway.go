@@ -30,6 +30,10 @@ func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
 	if c := b.Spec.CircuitBreaker; c != nil {
 		p.MaxConnections, p.MaxRequests = deref(c.MaxConnections, 1024), deref(c.MaxParallelRequests, 1024)
 		p.MaxPending, p.MaxRetries = deref(c.MaxPendingRequests, 1024), deref(c.MaxParallelRetries, 1024)
+		if b := c.RetryBudget; b != nil {
+			percent := 100 * float64(b.Percent.Numerator) / float64(max(deref(b.Percent.Denominator, 100), 1))
+			p.Budget = &Budget{Percent: &percent, Min: deref(b.MinRetryConcurrency, 3), Ref: o.At("spec", "circuitBreaker", "retryBudget")}
+		}
 	}
 	h := b.Spec.HealthCheck
 	if h == nil {

@@ -191,7 +191,11 @@ func istioRoutes(o *manifest.Object, host string, inbound bool) []*Route {
 	var all []*Route
 	for i, r := range vs.GetHttp() {
 		var to []cluster
+		unweighted := !slices.ContainsFunc(r.GetRoute(), func(d *networking.HTTPRouteDestination) bool { return d.GetWeight() > 0 })
 		for _, d := range r.GetRoute() {
+			if d.GetWeight() == 0 && !unweighted {
+				continue // it gets no requests
+			}
 			if dest := d.GetDestination(); sameHost(completed(dest.GetHost(), o.Namespace), host) {
 				to = append(to, cluster{dest.GetSubset(), int(dest.GetPort().GetNumber())})
 			}

@@ -110,6 +110,9 @@ func onlyGateways(r *gwv1.HTTPRoute) bool {
 // ruleTo reports whether a rule of a route leads to a host.
 func ruleTo(o *manifest.Object, rule gwv1.HTTPRouteRule, host string) bool {
 	return slices.ContainsFunc(rule.BackendRefs, func(b gwv1.HTTPBackendRef) bool {
+		if b.Weight != nil && *b.Weight == 0 {
+			return false // it gets no requests
+		}
 		namespace := o.Namespace
 		if b.Namespace != nil {
 			namespace = string(*b.Namespace)

@@ -48,7 +48,7 @@ func (c Call) budgets() []*Budget {
 	var all []*Budget
 	seen := map[cluster]bool{}
 	for _, each := range c.ways {
-		if each.led && !seen[each.to] && each.policy != nil && each.policy.Budget != nil {
+		if each.led && !seen[each.to] && each.policy != nil && each.policy.Budget != nil && !each.policy.Budget.IsRate {
 			seen[each.to] = true
 			all = append(all, each.policy.Budget)
 		}

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gwx "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/offtake-go/offtake/tools/check/manifest"
@@ -25,25 +28,33 @@ func ruleR07() Rule {
 		Breaks: "minRetryRate.count x proxies > 20% of the calls in flight, where Istio takes the rate for a number at once, and it is not 1, the least there is",
 		Source: "Istio's backend_policies.go: count becomes min_retry_concurrency", Needs: "an XBackendTrafficPolicy on Istio, a rate and a latency",
 	}, func(w *World, emit func(Place, r07)) {
-		if w.Plane != "istio" {
-			return
-		}
-		for _, o := range manifest.Of[*gwx.XBackendTrafficPolicy](w.Manifest) {
-			spec := o.Value.(*gwx.XBackendTrafficPolicy).Spec
-			if spec.RetryConstraint == nil {
-				continue
-			}
-			count := 10
-			if r := spec.RetryConstraint.MinRetryRate; r != nil && r.Count != nil {
-				count = *r.Count
-			}
-			for _, c := range w.Calls {
-				for _, t := range spec.TargetRefs {
-					if sameHost(completed(string(t.Name), o.Namespace), c.host) && c.Rate*c.Mean > 0 {
-						emit(Place{Subject: c.Name, Ref: o.At("spec", "retryConstraint")}, r07{count, c.Proxies, c.Rate * c.Mean})
-					}
-				}
+		for _, c := range w.Calls {
+			if b := w.constraintOf(c.host); w.Plane == "istio" && b != nil && c.Rate*c.Mean > 0 {
+				emit(Place{Subject: c.Name, Ref: b.Ref}, r07{b.Min, c.Proxies, c.Rate * c.Mean})
 			}
 		}
 	})
+}
+
+// constraintOf is the retry budget that Istio makes of an XBackendTrafficPolicy; nil
+// without one.
+func (w *World) constraintOf(host string) *Budget {
+	for _, o := range manifest.Of[*gwx.XBackendTrafficPolicy](w.Manifest) {
+		spec := o.Value.(*gwx.XBackendTrafficPolicy).Spec
+		if spec.RetryConstraint == nil || !slices.ContainsFunc(spec.TargetRefs, func(t gwv1.LocalPolicyTargetReference) bool {
+			return sameHost(completed(string(t.Name), o.Namespace), host)
+		}) {
+			continue
+		}
+		b := &Budget{Min: 10, IsRate: true, Ref: o.At("spec", "retryConstraint")}
+		if r := spec.RetryConstraint.MinRetryRate; r != nil && r.Count != nil {
+			b.Min = *r.Count
+		}
+		if budget := spec.RetryConstraint.Budget; budget != nil && budget.Percent != nil {
+			percent := float64(*budget.Percent)
+			b.Percent = &percent
+		}
+		return b
+	}
+	return nil
 }

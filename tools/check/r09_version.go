@@ -28,7 +28,7 @@ func ruleR09() Rule {
 		Source: "Istio's release notes on retryBudget", Needs: "a retryBudget and Istio's version",
 	}, func(w *World, emit func(Place, r09)) {
 		for _, c := range w.ways() {
-			if c.Policy == nil || c.Policy.Budget == nil || c.Policy.Plane != "istio" {
+			if c.Policy == nil || c.Policy.Budget == nil || c.Policy.Budget.IsRate || c.Policy.Plane != "istio" {
 				continue
 			}
 			b := c.Policy.Budget

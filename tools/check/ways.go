@@ -120,8 +120,16 @@ func (w *World) clustersOf(host string, port int) []cluster {
 // proxy has been given comes before what a manifest says it should be.
 func (w *World) policyFor(host string, to cluster) *Policy {
 	found := w.policyIn(host, to)
-	if found != nil {
-		found.Distribution = w.distributed(host)
+	budget := w.constraintOf(host)
+	if found == nil && budget != nil && w.Plane == "istio" { // Istio makes a rule of it
+		found = &Policy{Ref: budget.Ref, Plane: "istio", MaxRetries: istioMaxRetries, ConnectTimeout: istioConnect}
+	}
+	if found == nil {
+		return nil
+	}
+	found.Distribution = w.distributed(host)
+	if found.Budget == nil && found.Plane == "istio" {
+		found.Budget = budget
 	}
 	return found
 }

@@ -257,3 +257,23 @@ func TestWeightedClustersAreWays(t *testing.T) {
 		}
 	}
 }
+
+func TestABackendOfWeightNothingIsNoWay(t *testing.T) {
+	const vs = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: b}\nspec: {http: [{route: [{destination: {host: b}, weight: W}, {destination: {host: c}, weight: 100}]}]}\n"
+	const gw = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: b}\nspec: {rules: [{backendRefs: [{name: b, weight: W}, {name: c}]}]}\n"
+	for _, text := range []string{vs, gw} {
+		for weight, want := range map[string]bool{"0": false, "1": true} {
+			if c := worldOf(t, "http", strings.Replace(text, "W", weight, 1)).Calls[0]; (c.Route != nil && c.Route.Ref.File != "") != want {
+				t.Errorf("route with a weight of %s = %+v, want one: %v", weight, c.Route, want)
+			}
+		}
+	}
+}
+
+func TestACodeThatAHalfDoneCallAnswersIsNotRetried(t *testing.T) {
+	for on, want := range map[string]bool{"connect-failure,500": false, "connect-failure,503": true, "504": false} {
+		if v := try(t, "R04", `{"n":2,"idem":false,"on":"`+on+`"}`); v.Holds != want {
+			t.Errorf("R04 of %s = %+v, want holds %v", on, v, want)
+		}
+	}
+}

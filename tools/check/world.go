@@ -149,7 +149,10 @@ type Budget struct {
 
 	// InSubset says that it is of a subset whose own policy does not repeat it.
 	InSubset bool
-	Ref      manifest.Ref
+
+	// IsRate says that it was written as a rate: R07 judges its floor.
+	IsRate bool
+	Ref    manifest.Ref
 }
 
 // A Route is what a proxy does with one call.
