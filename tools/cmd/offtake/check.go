@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/offtake-go/offtake/capacity/contract"
 	"github.com/offtake-go/offtake/tools/check"
 	"github.com/offtake-go/offtake/tools/check/manifest"
 	"github.com/offtake-go/offtake/tools/check/report"
@@ -49,7 +48,7 @@ func runCheck(c *call, args []string) (int, error) {
 	if err := options.Err(); err != nil {
 		return exitBadInput, err
 	}
-	k, err := contract.Load(o.file, o.environment)
+	k, err := load(o.file, o.environment)
 	if err != nil {
 		return exitBadInput, err
 	}

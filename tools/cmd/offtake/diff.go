@@ -28,7 +28,7 @@ func diff(c *call, args []string) (int, error) {
 		return exitBadInput, err
 	}
 	if len(ends) != 2 {
-		return exitBadInput, fmt.Errorf("offtake diff: %d arguments; two files or two git revisions would do", len(ends))
+		return exitBadInput, fmt.Errorf("offtake diff: %s; two files or two git revisions would do", count(len(ends), "argument"))
 	}
 	if *simulated && *format == "json" {
 		return exitBadInput, errors.New("offtake diff: -simulate has no json; text or markdown would do")

@@ -31,16 +31,16 @@ type starterValues struct {
 
 // initialize is offtake init; the name init is taken by the language.
 func initialize(c *call, args []string) (int, error) {
-	v := starterValues{Rate: 100}
+	v := starterValues{Rate: 100, Deadline: 8 * time.Second, Latency: 200 * time.Millisecond}
 	f := c.flags("init")
 	f.StringVar(&v.Service, "service", "my-service", "name of the service")
 	f.IntVar(&v.Replicas, "replicas", 3, "least number of replicas")
 	f.StringVar(&v.Caller, "caller", "my-caller", "name of a service that calls it")
-	f.DurationVar(&v.Deadline, "deadline", 8*time.Second, "when that caller gives up")
+	durationFlag(f, &v.Deadline, "deadline", "`time` after which that caller gives up (default 8s)")
 	f.StringVar(&v.Upstream, "upstream", "my-upstream", "name of a service that it calls")
 	f.StringVar(&v.Target, "target", "https://my-upstream.example", "where that is")
 	f.TextVar(&v.Rate, "rate", v.Rate, "peak rate to it, of all replicas together")
-	f.DurationVar(&v.Latency, "latency", 200*time.Millisecond, "its mean latency")
+	durationFlag(f, &v.Latency, "latency", "its mean latency (default `200ms`)")
 	f.IntVar(&v.Limit, "limit", 0, "connections it allows to all replicas together (default: none stated)")
 	names, err := c.parse(f, args)
 	if err != nil {

@@ -17,10 +17,12 @@ package main
 
 import (
 	"context"
+	"encoding"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -30,6 +32,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/offtake-go/offtake/capacity/contract"
 	"github.com/offtake-go/offtake/tools/internal/plain"
 	"github.com/offtake-go/offtake/tools/vet/driver"
 )
@@ -158,6 +161,33 @@ func (c *call) parse(f *flag.FlagSet, args []string) ([]string, error) {
 		rest, args = append(rest, args[0]), args[1:]
 	}
 	return rest, nil
+}
+
+// durationFlag defines a flag for a time. It is tempting to use flag.DurationVar, but
+// of a time without a unit that says only that it does not parse.
+func durationFlag(f *flag.FlagSet, d *time.Duration, name, usage string) {
+	f.Func(name, usage, func(s string) error {
+		v, err := time.ParseDuration(s)
+		if err != nil {
+			return fmt.Errorf("%q is no time with a unit; 300ms would do, or 1.5s", s)
+		}
+		*d = v
+		return nil
+	})
+}
+
+// textFlag defines a flag whose zero value is none, and so no default to show.
+func textFlag(f *flag.FlagSet, v encoding.TextUnmarshaler, name, usage string) {
+	f.Func(name, usage, func(s string) error { return v.UnmarshalText([]byte(s)) })
+}
+
+// load reads the contract.
+func load(file, environment string) (*contract.Contract, error) {
+	k, err := contract.Load(file, environment)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; -f names another file, and offtake init writes one", err)
+	}
+	return k, err
 }
 
 func (c *call) flagHelp(f *flag.FlagSet) {

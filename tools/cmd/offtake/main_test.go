@@ -118,6 +118,10 @@ func TestMistakesOfAPlanAreInTheWordsOfItsFlags(t *testing.T) {
 		"offtake plan: -p99: 100ms is less than the -p50 of 1s; 1s would do\n":                                "-rate 1/s -replicas 1 -p50 1s -p99 100ms",
 		"offtake plan: -max-replicas: 2 is less than -replicas, 3; 3 would do, or 0\n":                        "-rate 1/s -latency 1s -replicas 3 -max-replicas 2",
 		"-headroom: 0.5 is not in [1, 1000]: it multiplies the peak; 1.3 would do, or 0 for the default of 2": "-rate 1/s -replicas 0 -latency 1s -headroom 0.5",
+		"-latency: 300ms would do":                                                                 "-rate 1/s -replicas 1",
+		`"1.2" is no time with a unit; 300ms would do, or 1.5s`:                                    "-rate 1/s -replicas 1 -latency 1.2",
+		"without ledger, or without them, would do":                                                "-rate 1/s -replicas 1 -latency 1s ledger",
+		"none.yaml: no such file or directory; -f names another file, and offtake init writes one": "-f none.yaml",
 	} {
 		code, _, err := offtake(t, "", append([]string{"plan"}, strings.Fields(args)...)...)
 		if code != exitBadInput || !strings.Contains(err, want) {

@@ -35,21 +35,21 @@ func plan(c *call, args []string) (int, error) {
 	environment := f.String("env", "", "the environment of the contract")
 	format := f.String("format", "text", "text or json")
 	best := f.Bool("best", false, "plan what an infeasible demand allows, with its shortfall")
-	f.TextVar(&d.rate, "rate", contract.Rate(0), "peak rate of all replicas, such as 120/s")
-	f.DurationVar(&d.latency, "latency", 0, "mean latency to the end of the body")
-	f.DurationVar(&d.p50, "p50", 0, "median latency, instead of -latency")
-	f.DurationVar(&d.p99, "p99", 0, "99th percentile, beside -p50")
-	f.DurationVar(&d.degraded, "degraded", 0, "mean latency that must be survived (default: none)")
+	textFlag(f, &d.rate, "rate", "peak rate of all replicas, such as `120/s`")
+	durationFlag(f, &d.latency, "latency", "mean latency to the end of the body, such as `300ms`")
+	durationFlag(f, &d.p50, "p50", "median `latency`, instead of -latency")
+	durationFlag(f, &d.p99, "p99", "99th percentile of the `latency`, beside -p50")
+	durationFlag(f, &d.degraded, "degraded", "mean `latency` that must be survived (default: none)")
 	f.IntVar(&d.replicas, "replicas", 0, "least number of replicas")
 	f.IntVar(&d.most, "max-replicas", 0, "most replicas (default: -replicas)")
-	f.TextVar(&d.surge, "surge", capacity.Pods{}, "maxSurge of a rollout, such as 1 or 25%")
-	f.TextVar(&d.unavailable, "unavailable", capacity.Pods{}, "maxUnavailable of a rollout")
+	textFlag(f, &d.surge, "surge", "maxSurge of a rollout, such as `25%` or 1")
+	textFlag(f, &d.unavailable, "unavailable", "maxUnavailable of a rollout, such as `25%` or 1")
 	f.IntVar(&d.draining, "draining", 0, "replaced pods that still hold connections")
 	f.Float64Var(&d.headroom, "headroom", 0, "multiple of the peak to have places for (default 2)")
-	f.TextVar(&d.waitChance, "wait-chance", contract.Share(0), "chance that a call at peak waits (default 5%, as far as the limit allows)")
+	textFlag(f, &d.waitChance, "wait-chance", "`chance` that a call at peak waits (default 5%, as far as the limit allows)")
 	f.IntVar(&d.limit, "limit", 0, "connections the upstream allows to all replicas together")
 	f.IntVar(&d.streams, "streams", 0, "requests per connection (default 1)")
-	f.DurationVar(&d.deadline, "deadline", 0, "when the caller gives up (default 10s)")
+	durationFlag(f, &d.deadline, "deadline", "`time` after which the caller gives up (default 10s)")
 	names, err := c.parse(f, args)
 	if err != nil {
 		return exitBadInput, err
@@ -58,11 +58,14 @@ func plan(c *call, args []string) (int, error) {
 		return exitBadInput, fmt.Errorf("offtake plan: format %q is not known; text or json would do", *format)
 	}
 	if d.rate != 0 || d.replicas != 0 {
+		if len(names) > 0 {
+			return exitBadInput, fmt.Errorf("offtake plan: -rate and -replicas state one demand, which has no name; without %s, or without them, would do", names[0])
+		}
 		x, err := d.demand().Explain()
 		err = inFlags(err)
 		return c.printPlan("", x, err, *format, *best)
 	}
-	k, err := contract.Load(*file, *environment)
+	k, err := load(*file, *environment)
 	if err != nil {
 		return exitBadInput, err
 	}
@@ -91,7 +94,7 @@ func inFlags(err error) error {
 			return err
 		}
 		demand := reflect.TypeFor[capacity.Demand]()
-		text := regexp.MustCompile(`\b[A-Z]\w*\b`).ReplaceAllStringFunc(m.Field+": "+m.Problem+"; "+m.Remedy, func(word string) string {
+		text := regexp.MustCompile(`\b[A-Z]\w*\b`).ReplaceAllStringFunc(m.Field+": "+m.Problem+"; "+strings.ReplaceAll(m.Remedy, "300*time.Millisecond", "300ms"), func(word string) string {
 			if _, ok := demand.FieldByName(word); !ok {
 				return word
 			}
