@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,8 +42,12 @@ func TestEveryQueryOfTheDashboardsReturnsData(t *testing.T) {
 					for _, panel := range row.Panels {
 						for _, q := range panel.Queries {
 							p.wantData(t, d.Title+", "+panel.Title, q.Expr)
+							p.wantLegend(t, d.Title+", "+panel.Title, q)
 						}
 					}
+				}
+				for _, v := range d.Variables {
+					p.wantChoices(t, v)
 				}
 			}
 			p.wantData(t, "the histogram of the wait", map[bool]string{
@@ -147,7 +152,7 @@ func writeFile(t *testing.T, path, content string) {
 // wantData waits until a query of a panel has a value that is a number.
 func (p prometheusServer) wantData(t *testing.T, what, expr string) (values []float64) {
 	t.Helper()
-	expr = strings.NewReplacer("$__rate_interval", "15s", "$job", ".*", "$upstream", ".*").Replace(expr)
+	expr = substituted(expr)
 	eventually(t, 45*time.Second, what+": "+expr, func() (any, bool) {
 		var result struct {
 			Error string
@@ -168,6 +173,44 @@ func (p prometheusServer) wantData(t *testing.T, what, expr string) (values []fl
 		return result, len(values) > 0
 	})
 	return values
+}
+
+// substituted is a query as Grafana sends it, with everything chosen.
+func substituted(expr string) string {
+	return strings.NewReplacer("$__rate_interval", "15s", "$job", ".*", "$upstream", ".*").Replace(expr)
+}
+
+// wantLegend holds that a line of a panel has each label that its legend shows.
+func (p prometheusServer) wantLegend(t *testing.T, what string, q dashboards.Query) {
+	t.Helper()
+	var result struct {
+		Data struct {
+			Result []struct{ Metric map[string]string }
+		}
+	}
+	if err := p.ask("/api/v1/query?query="+url.QueryEscape(substituted(q.Expr)), &result); err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`{{(\w+)}}`).FindAllStringSubmatch(q.Legend, -1)
+	for _, r := range result.Data.Result {
+		if !slices.ContainsFunc(shown, func(label []string) bool { return r.Metric[label[1]] == "" }) {
+			return
+		}
+	}
+	t.Errorf("%s: no line of %v has all labels of the legend %q", what, result.Data.Result, q.Legend)
+}
+
+// wantChoices asks for the values of a variable, as Grafana does.
+func (p prometheusServer) wantChoices(t *testing.T, v dashboards.Variable) {
+	t.Helper()
+	asked := regexp.MustCompile(`^label_values\((.+), (\w+)\)$`).FindStringSubmatch(v.Query)
+	if asked == nil {
+		t.Fatalf("variable %s: %s asks for no values of a label", v.Name, v.Query)
+	}
+	var result struct{ Data []string }
+	if err := p.ask("/api/v1/label/"+asked[2]+"/values?match[]="+url.QueryEscape(substituted(asked[1])), &result); err != nil || len(result.Data) == 0 {
+		t.Errorf("variable %s: %s has no values: %v", v.Name, v.Query, err)
+	}
 }
 
 // wantAlert waits until an alert is at least pending.

@@ -91,8 +91,7 @@ func TestTheCurrentPrometheusTakesEveryQuery(t *testing.T) {
 		for _, row := range d.Rows {
 			for _, panel := range row.Panels {
 				for _, q := range panel.Queries {
-					expr := strings.NewReplacer("$__rate_interval", "1m", "$job", ".*", "$upstream", ".*").Replace(q.Expr)
-					if _, err := p.ParseExpr(expr); err != nil {
+					if _, err := p.ParseExpr(substituted(q.Expr)); err != nil {
 						t.Errorf("%s, %s: %v", d.Title, panel.Title, err)
 					}
 				}

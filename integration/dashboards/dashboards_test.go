@@ -6,6 +6,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog/plugins"
@@ -77,7 +79,54 @@ func TestEveryPanelIsPlacedAndSaysWhatItIs(t *testing.T) {
 			}
 		}
 	}
+	for name, d := range All() {
+		for _, row := range d.Rows {
+			for _, p := range row.Panels {
+				if p.About == "" {
+					t.Errorf("%s: %q does not say what it means", name, p.Title)
+				}
+				if !slices.Contains([]string{"s", "reqps", "percentunit", "short"}, p.Unit) {
+					t.Errorf("%s: %q has the unit %q, which this test does not know", name, p.Title, p.Unit)
+				}
+			}
+		}
+	}
 	if first := owner().Rows[0].Panels[0]; first.Title != "Queue wait, p95" {
 		t.Errorf("the owner's first tile is %q, want the queue wait", first.Title)
+	}
+}
+
+// TestEveryVariableIsThereAndUsed finds what a choice above the panels would not
+// change, and what a query asks for that nobody can choose.
+func TestEveryVariableIsThereAndUsed(t *testing.T) {
+	variable := regexp.MustCompile(`\$\{?([a-z_]\w*)`)
+	for name, d := range All() {
+		used := make(map[string]bool)
+		look := func(text string) {
+			for _, m := range variable.FindAllStringSubmatch(text, -1) {
+				used[m[1]] = true
+			}
+		}
+		for _, row := range d.Rows {
+			for _, p := range row.Panels {
+				for _, q := range p.Queries {
+					look(q.Expr)
+				}
+			}
+		}
+		for _, v := range d.Variables {
+			if !used[v.Name] {
+				t.Errorf("%s: no query uses the variable %s", name, v.Name)
+			}
+			delete(used, v.Name)
+			look(v.Query)
+		}
+		delete(used, "__rate_interval") // Grafana's own
+		for _, v := range d.Variables {
+			delete(used, v.Name)
+		}
+		for missing := range used {
+			t.Errorf("%s: the variable %s is used and not there", name, missing)
+		}
 	}
 }

@@ -56,20 +56,20 @@ func upstreams() []Panel {
 	return []Panel{
 		{Title: "Places: needed, there, in flight", Unit: "short", About: "All replicas together.", Queries: []Query{
 			sum("offtake_client_required_places", "needed"), sum("offtake_client_places", "there"), sum("offtake_client_in_flight", "in flight")}},
-		{Title: "Queue wait, p95", Unit: "s", Warn: 0.05, Bad: 0.1, Queries: []Query{
+		{Title: "Queue wait, p95", Unit: "s", Warn: 0.05, Bad: 0.1, About: "The same as the first tile, over time. Needed places near those there are: the size. Far below: bursts.", Queries: []Query{
 			{fmt.Sprintf("offtake:client_queue_wait_seconds:p95_5m{%s}", ofClient), "{{upstream}}"}}},
-		{Title: "Waiting calls", Unit: "short", Queries: []Query{sum("offtake_client_queue_length", "waiting")}},
-		{Title: "Rate: did the traffic rise?", Unit: "reqps", Queries: []Query{
+		{Title: "Waiting calls", Unit: "short", About: "Calls that wait for a place at this moment, in all replicas.", Queries: []Query{sum("offtake_client_queue_length", "waiting")}},
+		{Title: "Rate: did the traffic rise?", Unit: "reqps", About: "Calls, refused ones included. If this rose, there is more traffic, or a caller retries: mis-sized.", Queries: []Query{
 			{fmt.Sprintf("sum by (upstream) (offtake:client_calls:rate5m{%s})", ofClient), "{{upstream}}"}}},
 		{Title: "Time in a place: did the upstream slow down?", Unit: "s", About: "Places needed, divided by the calls that came.", Queries: []Query{
 			{fmt.Sprintf("sum by (upstream) (offtake_client_required_places{%[1]s}) / (sum by (upstream) (offtake:client_calls:rate5m{%[1]s}) > 0)", ofClient), "{{upstream}}"}}},
-		{Title: "Whole call, p95", Unit: "s", Bad: 2, Queries: []Query{
+		{Title: "Whole call, p95", Unit: "s", Bad: 2, About: "From the start of a call to the end of its body, waits and retries included.", Queries: []Query{
 			{fmt.Sprintf("offtake:client_request_duration_seconds:p95_5m{%s}", ofClient), "{{upstream}}"}}},
-		{Title: "Calls by outcome", Unit: "reqps", Queries: []Query{
+		{Title: "Calls by outcome", Unit: "reqps", About: "How calls end. Capitals are gRPC codes, as the other side said them; small letters are what happened here.", Queries: []Query{
 			{fmt.Sprintf("sum by (upstream, outcome) (offtake:client_calls:rate5m{%s})", ofClient), "{{upstream}} {{outcome}}"}}},
 		{Title: "Refused by reason", Unit: "reqps", About: "Those that observe mode let pass are marked observed.", Queries: []Query{
 			{fmt.Sprintf("sum by (upstream, reason, observed) (rate(offtake_client_refused_total{%s}[$__rate_interval])) > 0 or sum by (upstream) (offtake_client_places{%[1]s}) * 0", ofClient), "{{upstream}} {{reason}} observed={{observed}}"}}},
-		{Title: "Where the time goes, p95", Unit: "s", Queries: []Query{
+		{Title: "Where the time goes, p95", Unit: "s", About: "Place: too few, or bursts. Connection: dials. Headers: the upstream. Body: large answers, or a slow reader.", Queries: []Query{
 			{p95("offtake_client_queue_wait_seconds", ofClient, "upstream"), "{{upstream}} place"},
 			{p95("offtake_client_connect_wait_seconds", ofClient, "upstream"), "{{upstream}} connection"},
 			{p95("offtake_client_header_wait_seconds", ofClient, "upstream"), "{{upstream}} headers"},
@@ -79,17 +79,17 @@ func upstreams() []Panel {
 
 func retries() []Panel {
 	return []Panel{
-		{Title: "Requests sent for each call", Unit: "short", Bad: 1.25, Queries: []Query{
+		{Title: "Requests sent for each call", Unit: "short", Bad: 1.25, About: "Above 1 there are retries. From 1.25 on they are a load of their own.", Queries: []Query{
 			{fmt.Sprintf("offtake:client_attempts_per_call:ratio5m{%s}", ofClient), "{{upstream}}"}}},
-		{Title: "Retries by reason", Unit: "reqps", Queries: []Query{
+		{Title: "Retries by reason", Unit: "reqps", About: "Why the attempt before was not enough.", Queries: []Query{
 			{fmt.Sprintf("sum by (upstream, reason) (rate(offtake_client_retries_total{%s}[$__rate_interval]))", ofClient), "{{upstream}} {{reason}}"}}},
-		{Title: "Retries that the budget allows", Unit: "short", Queries: []Query{
+		{Title: "Retries that the budget allows", Unit: "short", About: "At 0 an upstream fails more often than retries may hide. That is the budget at work.", Queries: []Query{
 			{fmt.Sprintf("min by (upstream) (offtake_client_retry_budget_balance{%s})", ofClient), "{{upstream}}"}}},
-		{Title: "Connections", Unit: "short", Queries: []Query{
+		{Title: "Connections", Unit: "short", About: "Open connections, all replicas together.", Queries: []Query{
 			{fmt.Sprintf("sum by (upstream, state) (offtake_client_connections{%s})", ofClient), "{{upstream}} {{state}}"}}},
-		{Title: "Requests on a reused connection", Unit: "percentunit", Queries: []Query{
+		{Title: "Requests on a reused connection", Unit: "percentunit", About: "The rest had to dial, which costs a round trip or three.", Queries: []Query{
 			{fmt.Sprintf("offtake:client_connection_reuse:ratio5m{%s}", ofClient), "{{upstream}}"}}},
-		{Title: "Dials by outcome", Unit: "reqps", Queries: []Query{
+		{Title: "Dials by outcome", Unit: "reqps", About: "2xx is a connection that was made.", Queries: []Query{
 			{fmt.Sprintf("sum by (upstream, outcome) (rate(offtake_client_dials_total{%s}[$__rate_interval]))", ofClient), "{{upstream}} {{outcome}}"}}},
 	}
 }
@@ -99,17 +99,17 @@ func door() []Panel {
 		return Query{fmt.Sprintf("sum by (door) (%s{%s})", metric, ofServer), "{{door}} " + legend}
 	}
 	return []Panel{
-		{Title: "Requests by outcome", Unit: "reqps", Queries: []Query{
+		{Title: "Requests by outcome", Unit: "reqps", About: "How this service answers: what its callers see.", Queries: []Query{
 			{fmt.Sprintf("sum by (door, outcome) (offtake:server_requests:rate5m{%s})", ofServer), "{{door}} {{outcome}}"}}},
-		{Title: "Door: needed, there, in flight", Unit: "short", Queries: []Query{
+		{Title: "Door: needed, there, in flight", Unit: "short", About: "All replicas together. Needed above there: add replicas, unless an upstream is slow.", Queries: []Query{
 			sum("offtake_server_required_places", "needed"), sum("offtake_server_places", "there"), sum("offtake_server_in_flight", "in flight")}},
-		{Title: "Answered with busy", Unit: "percentunit", Bad: 0.01, Queries: []Query{
+		{Title: "Answered with busy", Unit: "percentunit", Bad: 0.01, About: "429 or RESOURCE_EXHAUSTED. It protects those inside.", Queries: []Query{
 			{fmt.Sprintf("offtake:server_refused:ratio5m{%s}", ofServer), "{{door}}"}}},
-		{Title: "Wait at the door, p95", Unit: "s", Queries: []Query{
+		{Title: "Wait at the door, p95", Unit: "s", About: "How long a request waits for a place of this service.", Queries: []Query{
 			{fmt.Sprintf("offtake:server_queue_wait_seconds:p95_5m{%s}", ofServer), "{{door}}"}}},
-		{Title: "Replicas that are ready", Unit: "short", Queries: []Query{
+		{Title: "Replicas that are ready", Unit: "short", About: "Those whose readiness gate is open, of those that are scraped.", Queries: []Query{
 			{fmt.Sprintf("sum by (job) (offtake_ready{%s})", ofServer), "{{job}} ready"}, {fmt.Sprintf("count by (job) (offtake_ready{%s})", ofServer), "{{job}} all"}}},
-		{Title: "Time to warm", Unit: "s", Queries: []Query{
+		{Title: "Time to warm", Unit: "s", About: "Of the slowest replica, until each check passed, or until now if it has not.", Queries: []Query{
 			{fmt.Sprintf("max by (check) (offtake_ready_check_seconds{%s})", ofServer), "{{check}}"}}},
 	}
 }
