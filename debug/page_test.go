@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/offtake-go/offtake/internal/pipenet"
 )
 
 func ask(h http.Handler, method, path, accept string) *httptest.ResponseRecorder {
@@ -282,6 +284,39 @@ func TestMorePagesThanABoundAreRefused(t *testing.T) {
 	if _, status := events(t, srv.URL); status != 429 {
 		t.Errorf("page %d = %d, want 429", mostStreams, status)
 	}
+}
+
+func TestAReaderThatTakesNothingIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := Handler(some)
+		l, srv := pipenet.Listen(), &http.Server{Handler: page}
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve(l) }()
+		conn, err := l.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: page\r\nAccept: text/event-stream\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		open := func() int {
+			page.mu.Lock()
+			defer page.mu.Unlock()
+			return page.streams
+		}
+		synctest.Wait()
+		if got := open(); got != 1 {
+			t.Errorf("%d pages are open, want 1", got)
+		}
+		<-time.After(stuck)
+		synctest.Wait()
+		if got := open(); got != 0 {
+			t.Errorf("%d pages are open after %v in which nothing was taken, want 0", got, stuck)
+		}
+		srv.Close()
+		<-served
+	})
 }
 
 func ExampleHandler() {

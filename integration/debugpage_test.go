@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/offtake-go/offtake/debug"
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 const focused = `document.activeElement.id || document.activeElement.closest("details")?.id || document.activeElement.tagName`
@@ -66,9 +68,8 @@ func TestTwoHundredUpstreamsCanBeSearched(t *testing.T) {
 		}
 		return s
 	})
-	server := httptest.NewServer(page)
-	t.Cleanup(server.Close)
-	t.Cleanup(page.Close)
+	address := loopback.Free(t)
+	server := serveAt(t, address, page)
 	b := openBrowser(t)
 	b.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.URL))
 	wantScript(t, b, `document.querySelectorAll("#list > li").length`, 200)
@@ -95,4 +96,25 @@ func TestTwoHundredUpstreamsCanBeSearched(t *testing.T) {
 	wantScript(t, b, `/^No connection. Before: upstream-123 is broken/.test(document.getElementById("headline").innerText)`, true)
 	wantScript(t, b, `document.getElementById("said").textContent === document.getElementById("headline").textContent`, true)
 	b.wantContrast(t)
+
+	// When another takes its place, the page goes on with that one.
+	serveAt(t, address, debug.Handler(func() debug.Snapshot { return debug.Snapshot{Gates: []debug.Gate{{State: "ready"}}} }))
+	wantScript(t, b, `document.getElementById("headline").innerText + document.querySelectorAll("#list > li").length`, "All is well: 1 gate.1")
+	wantScript(t, b, `document.body.className`, "")
+}
+
+// serveAt serves a page at an address until the test ends.
+func serveAt(t *testing.T, address string, page *debug.Page) *httptest.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(page)
+	server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	t.Cleanup(server.Close)
+	t.Cleanup(page.Close)
+	return server
 }
