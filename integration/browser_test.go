@@ -57,7 +57,7 @@ func openBrowser(t *testing.T) *browser {
 
 func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 // run is do for a step that has a value.
 func run[T any](t *testing.T, b *browser, step chromedp.Action[T]) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	v, err := chromedp.Run(ctx, step)
 	if err != nil {
@@ -79,7 +79,7 @@ func run[T any](t *testing.T, b *browser, step chromedp.Action[T]) T {
 // wantScript waits until an expression of the page has a value.
 func wantScript[T comparable](t *testing.T, b *browser, expression string, want T) {
 	t.Helper()
-	eventually(t, 20*time.Second, fmt.Sprintf("%s = %v", expression, want), func() (any, bool) {
+	eventually(t, 40*time.Second, fmt.Sprintf("%s = %v", expression, want), func() (any, bool) {
 		got := run(t, b, chromedp.Evaluate[T](expression))
 		return got, got == want
 	})

@@ -52,7 +52,7 @@ func TestARealCollectorTakesSpansAndMetrics(t *testing.T) {
 		return nil, conn.Close() == nil
 	})
 	callOverOTLP(t, address)
-	eventually(t, 10*time.Second, "the collector has it all", func() (any, bool) {
+	eventually(t, 30*time.Second, "the collector has it all", func() (any, bool) {
 		text, err := os.ReadFile(out)
 		return fmt.Sprintf("%v: %s", err, text), strings.Count(string(text), "End time") == 2 && strings.Contains(string(text), "http.client.request.duration")
 	})

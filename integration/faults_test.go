@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +18,6 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/debug/registry"
 	"github.com/offtake-go/offtake/httpclient"
 )
@@ -34,11 +32,11 @@ type fault struct {
 var faults = []fault{
 	{"none", "", "2xx"},
 	{"latency within the deadline", `{"type": "latency", "attributes": {"latency": 100}}`, "2xx"},
-	{"latency beyond the attempt", `{"type": "latency", "attributes": {"latency": 2000}}`, "timeout"},
+	{"latency beyond the attempt", `{"type": "latency", "attributes": {"latency": 30000}}`, "timeout"},
 	{"a black hole", `{"type": "timeout", "attributes": {"timeout": 0}}`, "timeout"},
 	{"a reset", `{"type": "reset_peer", "attributes": {"timeout": 0}}`, "reset"},
 	{"a body that is cut off", `{"type": "limit_data", "attributes": {"bytes": 20000}}`, "body"},
-	{"a body slower than the deadline", `{"type": "bandwidth", "attributes": {"rate": 20}}`, "timeout"},
+	{"a body slower than the deadline", `{"type": "bandwidth", "attributes": {"rate": 2}}`, "timeout"},
 	{"a body in small slices", `{"type": "slicer", "attributes": {"average_size": 512, "size_variation": 100, "delay": 10}}`, "2xx"},
 	{"a slow close", `{"type": "slow_close", "attributes": {"delay": 2000}}`, "2xx"},
 }
@@ -85,7 +83,7 @@ func TestFaultsOfGRPCHaveTheirOutcome(t *testing.T) {
 		outcome             string
 	}{
 		{"none", "", "", nil, "OK"},
-		{"latency beyond the attempt", "", `{"type": "latency", "attributes": {"latency": 2000}}`, nil, "connect"}, // its first answer is late, too
+		{"latency beyond the attempt", "", `{"type": "latency", "attributes": {"latency": 30000}}`, nil, "connect"}, // its first answer is late, too
 		{"a black hole", "", `{"type": "timeout", "attributes": {"timeout": 0}}`, nil, "connect"},
 		{"a reset", "", `{"type": "reset_peer", "attributes": {"timeout": 0}}`, nil, "connect"},
 		{"an answer that is cut off", "", `{"type": "limit_data", "attributes": {"bytes": 60}}`, nil, "UNAVAILABLE"},
@@ -139,8 +137,7 @@ func newFaultProxy(t *testing.T, upstream string) *toxiproxy.Proxy {
 func wantOutcome(t *testing.T, url, outcome string) {
 	t.Helper()
 	metrics := prometheus.NewRegistry()
-	plan := capacity.Plan{InFlight: 2, Attempts: capacity.NoRetry, Attempt: 500 * time.Millisecond, Deadline: time.Second}
-	client, err := httpclient.New(url, plan, &httpclient.Options{Name: "upstream", Registerer: metrics})
+	client, err := httpclient.New(url, faultPlan, &httpclient.Options{Name: "upstream", Registerer: metrics})
 	if err != nil {
 		t.Fatal(err)
 	}

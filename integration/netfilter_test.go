@@ -187,9 +187,9 @@ func (c *faultCaller) last(outcome string) string {
 	return ""
 }
 
-// faultPlan has no retry, which would hide how the first attempt ended, and less
-// time for an attempt than the kernel needs for a second SYN.
-var faultPlan = capacity.Plan{InFlight: 2, Attempts: capacity.NoRetry, Attempt: 700 * time.Millisecond, Deadline: 2 * time.Second}
+// faultPlan has no retry, which would hide how the first attempt ended, and more time
+// for an attempt than a busy machine needs for one that meets no fault.
+var faultPlan = capacity.Plan{InFlight: 2, Attempts: capacity.NoRetry, Attempt: 4 * time.Second, Deadline: 8 * time.Second}
 
 // overHTTP sends POST requests: the transport itself would send a GET again on
 // another connection, and the outcome would be that one's.

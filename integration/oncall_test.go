@@ -50,7 +50,7 @@ func TestTheFirstLineSaysWhichUpstreamAndOfWhatKind(t *testing.T) {
 			t.Parallel()
 			page := replay(t, c)
 			var first string
-			eventually(t, 40*time.Second, "the first line says so", func() (any, bool) {
+			eventually(t, 90*time.Second, "the first line says so", func() (any, bool) {
 				said := curl(t.Context(), page)
 				first, _, _ = strings.Cut(said, "\n")
 				return said, strings.HasPrefix(first, c.want) && strings.Contains(first, c.also)

@@ -38,7 +38,8 @@ global
   maxconn 2000
 defaults
   mode http
-  timeout connect 1s
+  timeout connect 5s
+  timeout check 5s
   timeout client 10s
   timeout server 10s
 frontend callers

@@ -14,10 +14,7 @@ import (
 	"github.com/offtake-go/offtake/readiness"
 )
 
-const (
-	warmingTime = 1500 * time.Millisecond
-	propagation = 800 * time.Millisecond // HAProxy looks every 200 ms
-)
+const warmingTime = 1500 * time.Millisecond
 
 // TestARollingRestartLosesNothingWithTheGate restarts three replicas one after the
 // other behind a real balancer: with the gate and its drain, and without.
@@ -78,7 +75,7 @@ func rollingRestart(t *testing.T, gated bool) map[int]int {
 	return <-done
 }
 
-// pause waits as a rollout does; nothing tells when a balancer has looked.
+// pause waits as a rollout without a gate does.
 func pause(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {
@@ -95,6 +92,7 @@ type replica struct {
 	server  *http.Server
 	served  chan error
 	warm    chan struct{}
+	away    atomic.Int32 // probes since the drain began
 }
 
 func startReplica(t *testing.T, address string, gated bool) *replica {
@@ -116,7 +114,12 @@ func startReplica(t *testing.T, address string, gated bool) *replica {
 		ready = &r.gate
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /readyz", ready)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
+		if r.gate.State() == readiness.Draining {
+			r.away.Add(1)
+		}
+		ready.ServeHTTP(w, req)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		if !warm.Load() {
 			http.Error(w, "the pool is cold", http.StatusServiceUnavailable)
@@ -139,12 +142,16 @@ func startReplica(t *testing.T, address string, gated bool) *replica {
 	return r
 }
 
-// stop ends the process: with the gate, after the balancer has looked away.
+// stop ends the process: with the gate, after the balancer has looked away. When it
+// probes a second time, it has taken note of the first.
 func (r *replica) stop(t *testing.T) {
 	t.Helper()
 	if r.gated {
 		r.gate.Drain()
-		pause(t, propagation)
+		eventually(t, 20*time.Second, "the balancer has looked twice", func() (any, bool) {
+			n := r.away.Load()
+			return n, n >= 2
+		})
 		if err := r.server.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}

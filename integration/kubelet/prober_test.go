@@ -24,8 +24,10 @@ import (
 	"github.com/offtake-go/offtake/readiness/grpcready"
 )
 
-// probeTimeout is Kubernetes' default, timeoutSeconds: 1.
-const probeTimeout = time.Second
+const (
+	probeTimeout = time.Second      // Kubernetes' default, timeoutSeconds: 1
+	patience     = 10 * time.Second // here, where the machine may be busy with other tests
+)
 
 // TestTheProbersSeeEachState goes through the life of a gate.
 func TestTheProbersSeeEachState(t *testing.T) {
@@ -144,7 +146,7 @@ func wantHTTP(t *testing.T, state, address string, want probe.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, said, err := httpprobe.New(false).Probe(req, probeTimeout)
+	got, said, err := httpprobe.New(false).Probe(req, patience)
 	if err != nil || got != want {
 		t.Errorf("%s: the HTTP prober says %v of %s (%s, %v), want %v", state, got, u.Path, said, err, want)
 	}
@@ -152,7 +154,7 @@ func wantHTTP(t *testing.T, state, address string, want probe.Result) {
 
 func wantGRPC(t *testing.T, state string, address *net.TCPAddr, want probe.Result) {
 	t.Helper()
-	got, said, err := grpcprobe.New().Probe("127.0.0.1", "", address.Port, probeTimeout, grpcprobe.ProbeOptions{})
+	got, said, err := grpcprobe.New().Probe("127.0.0.1", "", address.Port, patience, grpcprobe.ProbeOptions{})
 	if err != nil || got != want {
 		t.Errorf("%s: the gRPC prober says %v (%s, %v), want %v", state, got, said, err, want)
 	}
