@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"internal/redact":     {},
 	"internal/telemetry":  {"", "internal/redact", metrics, traces}, // keeps the last errors
 	"internal/clienttest": {"", "capacity", "internal/…"},
+	"internal/grpctest":   {"internal/pipenet", grpc}, // apart, since httpclient's tests need no gRPC
 	"fleet":               {"capacity"},
 	"debug":               {"internal/redact"},                                                // takes snapshots
 	"debug/registry":      {"debug", metrics},                                                 // reads what the clients have registered

@@ -25,8 +25,6 @@ var benchPlan = capacity.Plan{InFlight: 100, Deadline: 10 * time.Second}
 func pair(t testing.TB, socket bool) (bare *grpc.ClientConn, ours *Conn) {
 	t.Helper()
 	var dialer func(context.Context, string) (net.Conn, error)
-	server := grpc.NewServer()
-	(&upstream{}).register(server)
 	var listener net.Listener
 	if socket {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -42,8 +40,7 @@ func pair(t testing.TB, socket bool) (bare *grpc.ClientConn, ours *Conn) {
 		l := bufconn.Listen(1 << 20)
 		listener, dialer = l, func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
 	}
-	go server.Serve(listener)
-	t.Cleanup(server.Stop)
+	serve(t, listener, &upstream{})
 	bare, err := grpc.NewClient("passthrough:///upstream", grpc.WithTransportCredentials(plaintext()), grpc.WithContextDialer(dialer))
 	if err != nil {
 		t.Fatal(err)
@@ -180,17 +177,7 @@ func BenchmarkRefused(b *testing.B) {
 // and with a plan there are four.
 func BenchmarkCrowd(b *testing.B) {
 	const workers, window = 40, 500 * time.Millisecond
-	address := func() string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			b.Fatal(err)
-		}
-		server := grpc.NewServer(grpc.MaxConcurrentStreams(10))
-		(&upstream{call: slow(50 * time.Millisecond)}).register(server)
-		go server.Serve(l)
-		b.Cleanup(server.Stop)
-		return l.Addr().String()
-	}()
+	address := loopback(b, &upstream{call: slow(50 * time.Millisecond)}, grpc.MaxConcurrentStreams(10))
 	bare, err := grpc.NewClient(address, grpc.WithTransportCredentials(plaintext()))
 	if err != nil {
 		b.Fatal(err)

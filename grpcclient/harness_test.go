@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/grpctest"
 	"github.com/offtake-go/offtake/internal/pipenet"
 )
 
@@ -109,24 +110,16 @@ func pipeDial(l *pipenet.Listener) func(context.Context, string) (net.Conn, erro
 	return func(ctx context.Context, address string) (net.Conn, error) { return l.Dial(ctx, "", address) }
 }
 
-func serve(t *testing.T, l net.Listener, u *upstream, options ...grpc.ServerOption) *grpc.Server {
+func serve(t testing.TB, l net.Listener, u *upstream, options ...grpc.ServerOption) *grpc.Server {
 	t.Helper()
 	s := grpc.NewServer(options...)
 	u.register(s)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.Serve(l)
-	}()
-	t.Cleanup(func() {
-		s.Stop()
-		<-done
-	})
+	grpctest.Serve(t, s, l)
 	return s
 }
 
 // loopback runs a server on a socket, and returns its address.
-func loopback(t *testing.T, u *upstream, options ...grpc.ServerOption) string {
+func loopback(t testing.TB, u *upstream, options ...grpc.ServerOption) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -2,17 +2,15 @@ package grpcadmission
 
 import (
 	"context"
-	"net"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 
 	"github.com/offtake-go/offtake/admission"
 	"github.com/offtake-go/offtake/capacity"
-	"github.com/offtake-go/offtake/internal/pipenet"
+	"github.com/offtake-go/offtake/internal/grpctest"
 )
 
 // service is grpc's own test service with handlers to choose.
@@ -55,8 +53,7 @@ func newGuard(t *testing.T, door *admission.Door, o *Options) *Guard {
 	return g
 }
 
-// start serves s behind g over pipes, so that a synctest bubble can hold it, and
-// returns a connection to it.
+// start serves s behind g, and returns a connection to it.
 func start(t *testing.T, g *Guard, s *service, register func(*grpc.Server), options ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	recovered := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (resp any, err error) {
@@ -72,24 +69,5 @@ func start(t *testing.T, g *Guard, s *service, register func(*grpc.Server), opti
 	if register != nil {
 		register(srv)
 	}
-	l := pipenet.Listen()
-	done := make(chan struct{})
-	go func() {
-		srv.Serve(l)
-		close(done)
-	}()
-	conn, err := grpc.NewClient("passthrough:///server", append(options,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			return l.Dial(ctx, "", addr)
-		}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn.Close()
-		srv.Stop()
-		<-done
-	})
-	return conn
+	return grpctest.Dial(t, srv, options...)
 }

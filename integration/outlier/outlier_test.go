@@ -22,6 +22,7 @@ import (
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/grpcclient"
+	"github.com/offtake-go/offtake/internal/grpctest"
 	"github.com/offtake-go/offtake/internal/pipenet"
 )
 
@@ -63,12 +64,7 @@ func five(t *testing.T, plan capacity.Plan, takes time.Duration) ([]*backend, *g
 		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: address}}})
 		srv := grpc.NewServer()
 		grpc_health_v1.RegisterHealthServer(srv, b)
-		var serving sync.WaitGroup
-		serving.Go(func() { srv.Serve(l) })
-		t.Cleanup(func() {
-			srv.Stop()
-			serving.Wait()
-		})
+		grpctest.Serve(t, srv, l)
 	}
 	names := manual.NewBuilderWithScheme("five")
 	names.InitialState(state)

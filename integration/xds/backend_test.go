@@ -2,13 +2,14 @@ package xds
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/offtake-go/offtake/internal/grpctest"
 )
 
 // backend is a server of the upstream. It answers health checks: they come with
@@ -61,13 +62,6 @@ func serve(t *testing.T, accepted *atomic.Int64, register func(*grpc.Server)) ne
 	}
 	s := grpc.NewServer()
 	register(s)
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(counting{l, accepted}) }()
-	t.Cleanup(func() {
-		s.Stop()
-		if err := <-done; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // it was soon over
-			t.Errorf("Serve() = %v, want nil", err)
-		}
-	})
+	grpctest.Serve(t, s, counting{l, accepted})
 	return l.Addr()
 }

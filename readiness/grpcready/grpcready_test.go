@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,13 +11,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/health" // the client's half of health checks
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 
-	"github.com/offtake-go/offtake/internal/pipenet"
+	"github.com/offtake-go/offtake/internal/grpctest"
 	"github.com/offtake-go/offtake/readiness"
 )
 
@@ -48,32 +46,13 @@ func (s *service) FullDuplexCall(ss grpc.BidiStreamingServer[testpb.StreamingOut
 	return ss.Context().Err()
 }
 
-// start serves health and s over pipes.
+// start serves health and s, and returns a connection to them.
 func start(t *testing.T, health *Server, s *service, options ...grpc.DialOption) (*grpc.Server, *grpc.ClientConn) {
 	t.Helper()
 	srv := grpc.NewServer()
 	healthpb.RegisterHealthServer(srv, health)
 	testpb.RegisterTestServiceServer(srv, s)
-	l := pipenet.Listen()
-	done := make(chan struct{})
-	go func() {
-		srv.Serve(l)
-		close(done)
-	}()
-	conn, err := grpc.NewClient("passthrough:///server", append(options,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			return l.Dial(ctx, "", addr)
-		}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn.Close()
-		srv.Stop()
-		<-done
-	})
-	return srv, conn
+	return srv, grpctest.Dial(t, srv, options...)
 }
 
 func newServer(t *testing.T, gate *readiness.Gate, o *Options) *Server {
