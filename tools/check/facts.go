@@ -128,6 +128,11 @@ func (d *Detector) trips(a contract.Answer) int {
 	return d.Consecutive5xx
 }
 
+// off reports whether nothing ejects a host, as where 0 turns both counters off.
+func (d *Detector) off() bool {
+	return d.Consecutive5xx == 0 && d.Gateway == 0 && d.LocalOrigin == 0 && !d.Split && len(d.Unknown) == 0
+}
+
 // zonesOf is where the calls of a caller begin.
 func (w *World) zonesOf(c Call) map[string]contract.Share {
 	for name, caller := range w.Contract.Callers {

@@ -65,7 +65,9 @@ func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
 				d.Unknown = append(d.Unknown, name)
 			}
 		}
-		p.Detector = d
+		if !d.off() {
+			p.Detector = d
+		}
 	}
 	return p
 }

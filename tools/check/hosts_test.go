@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/offtake-go/offtake/capacity/contract"
+	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
 func TestManifestsSayHowManyHostsAnUpstreamHas(t *testing.T) {
@@ -127,5 +130,17 @@ func TestAWorkloadIsThatOfItsService(t *testing.T) {
 	scaler := "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {scaleTargetRef: {kind: Deployment, name: b-v1}, minReplicas: 7, maxReplicas: 8}\n"
 	if s := worldOf(t, "http", one+scaler).Service; s.Workload != "b-v1" || s.Min != 7 || s.AutoMax != 8 {
 		t.Errorf("service = %+v, want the only workload that its Service selects, and its autoscaler", s)
+	}
+}
+
+func TestANoteNamesTheNamespace(t *testing.T) {
+	c, err := contract.Parse("f", []byte("service: a\nreplicas: {min: 6}\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := manifest.Parse("m", []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, namespace: prod}\nspec: {replicas: 4}\n"))
+	notes := NewWorld(c, set, Options{Namespace: "prdo"}).Check(Baseline{}).Notes
+	if len(notes) != 1 || !strings.Contains(notes[0], "is called a in the namespace prdo, and") || !strings.HasSuffix(notes[0], "read were prod/a") {
+		t.Errorf("notes = %q, want both namespaces", notes)
 	}
 }

@@ -107,6 +107,9 @@ func (w *World) istioPolicy(rules []*manifest.Object, to cluster) *Policy {
 		policy.Object = at.Object
 		policy.Detector = istioDetector(at.Object, b.outlier, append(slices.Clone(at.path), "outlierDetection"))
 		policy.MinHealth = int(b.outlier.GetMinHealthPercent())
+		if policy.Detector.off() {
+			policy.Detector = nil
+		}
 	}
 	istioPool(policy, b.pool)
 	if l := b.balancer.GetLocalityLbSetting(); l.GetEnabled() != nil {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
@@ -14,14 +15,18 @@ type m03 struct {
 }
 
 func (n m03) verdict() Verdict {
-	return holds(!comparesCounter(n.Expr), n.Expr, "increase() or rate() above 0: a counter never falls again")
+	return holds(!comparesCounter(n.Expr), strings.Join(strings.Fields(n.Expr), " "), "increase() or rate() above 0: a counter never falls again")
 }
 
-// comparesCounter reports whether a counter stands directly before a comparison. A
-// counter inside rate() is followed by its range, and so never does.
+// comparesCounter reports whether a counter, or a sum of some, stands directly before a
+// comparison. A counter inside rate() is followed by its range, and so never does.
 func comparesCounter(expr string) bool {
-	counter := regexp.MustCompile(`\b\w*(?:lb_healthy_panic|ejections_(?:enforced|detected|overflow)\w*|_total)(?:\{[^}]*\})?\s*(?:==|!=|>=|<=|>|<)\s*(?:bool\s*)?[0-9.]`)
-	return counter.MatchString(expr)
+	const (
+		counter = `\b\w*(?:lb_healthy_panic|ejections_(?:enforced|detected|overflow)\w*|_total)(?:\{[^}]*\})?\s*`
+		labels  = `(?:(?:by|without)\s*\([^)]*\)\s*)?`
+		sum     = `\b(?:sum|max|min|avg)\s*` + labels + `\(\s*` + counter + `\)\s*` + labels
+	)
+	return regexp.MustCompile(`(?:` + counter + `|` + sum + `)(?:==|!=|>=|<=|>|<)\s*(?:bool\s*)?[0-9.]`).MatchString(expr)
 }
 
 func ruleM03() Rule {
@@ -38,7 +43,7 @@ func ruleM03() Rule {
 		for _, o := range manifest.Of[*manifest.Alerts](w.Manifest) {
 			a := o.Value.(*manifest.Alerts)
 			for i, expr := range a.Exprs {
-				emit(Place{Subject: a.Names[i], Ref: o.Ref}, m03{expr})
+				emit(Place{Subject: a.Names[i], Ref: o.At(a.Paths[i]...)}, m03{expr})
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -125,5 +126,39 @@ func TestTwoServicesOfOneGRPCProbePortAreTwoQuestions(t *testing.T) {
 		if got := worldOf(t, "http", mesh).Service.Gated; got != want {
 			t.Errorf("%s is gated: %v, want %v", mesh, got, want)
 		}
+	}
+}
+
+func TestADetectorOfNothingIsNone(t *testing.T) {
+	const rule = "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: b}\nspec: {host: b, trafficPolicy: {outlierDetection: {consecutive5xxErrors: 0, maxEjectionPercent: 100, MORE}}}\n"
+	for more, want := range map[string]bool{
+		"interval: 10s": false, "consecutiveGatewayErrors: 0": false, "consecutiveGatewayErrors: 3": true, "splitExternalLocalOriginErrors: true": true,
+	} {
+		if d := worldOf(t, "http", strings.Replace(rule, "MORE", more, 1)).Calls[0].Policy.Detector; (d != nil) != want {
+			t.Errorf("detector with %s = %+v, want one: %v", more, d, want)
+		}
+	}
+}
+
+func TestASumOfCountersIsOneToo(t *testing.T) {
+	for expr, want := range map[string]bool{
+		"sum(envoy_cluster_lb_healthy_panic) > 0": false, "sum by (pod) (x_total{a=\"b\"}) >= 1": false, "max(x_total) without (pod) > 5": false,
+		"sum(rate(x_total[5m])) > 0": true, "absent(x_total) == 1": true, "count(x_total) > 3": true, "sum(increase(x_total[5m])) by (pod) > 0": true,
+	} {
+		r, _ := RuleOf("M03")
+		numbers, err := json.Marshal(map[string]string{"expr": expr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := r.Try(numbers); err != nil || v.Holds != want {
+			t.Errorf("M03 of %s = %+v, %v, want holds %v", expr, v, err, want)
+		}
+	}
+}
+
+func TestAnAlertIsAtItsLine(t *testing.T) {
+	const alerts = "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: a}\nspec:\n  groups:\n  - name: g\n    rules:\n    - alert: A\n      expr: sum(x_total) > 0\n"
+	if got := places(worldOf(t, "http", alerts), "M03"); !slices.Equal(got, []int{9}) {
+		t.Errorf("M03 at the lines %v, want 9", got)
 	}
 }

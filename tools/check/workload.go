@@ -108,9 +108,17 @@ func (w *World) notes() []string {
 		return notes
 	}
 	var names []string
+	in := ""
+	if w.namespace != "" {
+		in = " in the namespace " + w.namespace
+	}
 	for _, o := range w.workloads() {
-		if !slices.Contains(names, o.Name) {
-			names = append(names, o.Name)
+		name := o.Name
+		if in != "" && o.Namespace != "" {
+			name = o.Namespace + "/" + name
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
@@ -125,7 +133,7 @@ func (w *World) notes() []string {
 		more = say(" and %d more", len(names)-shown)
 		names = names[:shown]
 	}
-	return append(notes, say("no Deployment or StatefulSet is called %s, and its Service selects no single one, so its pods are not checked; read were %s%s", w.Service.Name, strings.Join(names, ", "), more))
+	return append(notes, say("no Deployment or StatefulSet is called %s%s, and its Service selects no single one, so its pods are not checked; read were %s%s", w.Service.Name, in, strings.Join(names, ", "), more))
 }
 
 // inNamespace reports whether an object may be the service's own.

@@ -148,6 +148,7 @@ func durationsOf(v reflect.Value) error {
 // Alerts are the expressions of a PrometheusRule.
 type Alerts struct {
 	Names, Exprs []string
+	Paths        [][]string // of the expressions, for Object.At
 }
 
 func decodeAlerts(tree map[string]any) (any, []string, error) {
@@ -165,10 +166,11 @@ func decodeAlerts(tree map[string]any) (any, []string, error) {
 		return nil, nil, err
 	}
 	a := &Alerts{}
-	for _, g := range v.Spec.Groups {
-		for _, r := range g.Rules {
+	for i, g := range v.Spec.Groups {
+		for j, r := range g.Rules {
 			if expr, ok := r.Expr.(string); ok && r.Alert != "" {
 				a.Names, a.Exprs = append(a.Names, r.Alert), append(a.Exprs, expr)
+				a.Paths = append(a.Paths, []string{"spec", "groups", index(i), "rules", index(j), "expr"})
 			}
 		}
 	}
