@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -101,6 +102,24 @@ func TestTwoHundredUpstreamsCanBeSearched(t *testing.T) {
 	serveAt(t, address, debug.Handler(func() debug.Snapshot { return debug.Snapshot{Gates: []debug.Gate{{State: "ready"}}} }))
 	wantScript(t, b, `document.getElementById("headline").innerText + document.querySelectorAll("#list > li").length`, "All is well: 1 gate.1")
 	wantScript(t, b, `document.body.className`, "")
+}
+
+// TestAPageThatIsRefusedSaysWhy has the server refuse the updates, as it does when too
+// many have the page open.
+func TestAPageThatIsRefusedSaysWhy(t *testing.T) {
+	page := debug.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept") == "text/event-stream" {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		page.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	b := openBrowser(t)
+	b.do(t, chromedp.Navigate(server.URL))
+	wantScript(t, b, `document.getElementById("fresh").textContent`, "No connection. The server refuses: perhaps too many have this page open. Trying again.")
+	wantScript(t, b, `document.getElementById("headline").innerText`, "No connection.")
 }
 
 // serveAt serves a page at an address until the test ends.
