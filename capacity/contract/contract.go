@@ -53,9 +53,11 @@ type Replicas struct {
 	// Max is the most that an autoscaler may run; the default is Min.
 	Max int `yaml:"max"`
 
-	// Surge and Unavailable are the rolling update's maxSurge and maxUnavailable, as
-	// a number of pods or a percentage. The default is no rollout.
-	Surge       capacity.Pods `yaml:"surge"`
+	// Surge is the rolling update's maxSurge, a number of pods or a percentage. The
+	// default is none.
+	Surge capacity.Pods `yaml:"surge"`
+
+	// Unavailable is the rolling update's maxUnavailable. The default is none.
 	Unavailable capacity.Pods `yaml:"unavailable"`
 
 	// Draining is how many replaced pods still hold their connections while new
@@ -143,8 +145,10 @@ type Upstream struct {
 	// P99 are required beside Rate.
 	Latency time.Duration `yaml:"latency"`
 
-	// P50 and P99 are percentiles of the same time.
+	// P50 is the median of the time to the end of the body. It needs P99.
 	P50 time.Duration `yaml:"p50"`
+
+	// P99 is the 99th percentile of the same time. It needs P50.
 	P99 time.Duration `yaml:"p99"`
 
 	// Degraded is the mean latency that the service promises to survive.
@@ -166,12 +170,21 @@ type Upstream struct {
 	// upstream has stated its limit.
 	Streams int `yaml:"streams"`
 
-	// InFlight states the number of places by hand, and so on down to BodyIdle:
-	// what is not stated is derived.
-	InFlight    int           `yaml:"inFlight"`
-	Connections int           `yaml:"connections"`
-	Queue       Queue         `yaml:"queue"`
-	Wait        time.Duration `yaml:"wait"`
+	// InFlight is how many calls one replica may have out at once. It states by hand
+	// what is derived by default, and so does each key down to BodyIdle.
+	InFlight int `yaml:"inFlight"`
+
+	// Connections is how many one replica opens; the default is as many as InFlight
+	// needs.
+	Connections int `yaml:"connections"`
+
+	// Queue is how many calls may wait for a place, or "none"; the default is as many
+	// as get one within Wait.
+	Queue Queue `yaml:"queue"`
+
+	// Wait is the longest wait for a place; the default is a quarter of Attempt, or
+	// half of what Deadline leaves if that is less.
+	Wait time.Duration `yaml:"wait"`
 
 	// Deadline bounds a call with its attempts and body; the default is nine tenths
 	// of the shortest caller's.
@@ -249,11 +262,14 @@ type Client struct {
 
 // A Canary is a part of the service that gets a new release first.
 type Canary struct {
-	// Rate is what reaches it, Latency what the upstream takes meanwhile, and
-	// InFlight how many places all of its replicas have.
-	Rate     Rate          `yaml:"rate,required"`
-	Latency  time.Duration `yaml:"latency,required"`
-	InFlight int           `yaml:"inFlight,required"`
+	// Rate is the requests that reach the canary.
+	Rate Rate `yaml:"rate,required"`
+
+	// Latency is what the upstream takes meanwhile, on average.
+	Latency time.Duration `yaml:"latency,required"`
+
+	// InFlight is how many places all of the canary's replicas have.
+	InFlight int `yaml:"inFlight,required"`
 }
 
 // Mesh is the proxies around the service.
