@@ -189,6 +189,16 @@ func (f *filler) pointLocked(l *link, e *endpoint) error {
 	})
 }
 
+// wake dials the links that rest.
+func (f *filler) wake() {
+	f.pool.mu.Lock()
+	links := slices.Collect(f.linksLocked())
+	f.pool.mu.Unlock()
+	for _, l := range links {
+		l.connect()
+	}
+}
+
 // closeLocked ends a link. Calls on it go on: grpc-go closes a connection when the
 // last one is done.
 func (f *filler) closeLocked(l *link) {

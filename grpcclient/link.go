@@ -42,6 +42,7 @@ type link struct {
 	picker   balancer.Picker
 	since    time.Time // in that state
 	vain     int       // connections in a row that came to nothing
+	resting  bool      // because of them, until a call needs it
 	err      error     // of the last dial; nil once it is ready
 	fresh    bool      // err is of this dial
 	replaces *link     // whose place it takes once it is ready
@@ -62,7 +63,7 @@ func (l *link) UpdateState(s balancer.State) {
 		lived = time.Since(l.since)
 		l.brief.Store(lived < reconnectSpread)
 	}
-	l.state, l.picker, l.since = s.ConnectivityState, s.Picker, time.Now()
+	l.state, l.picker, l.since, l.resting = s.ConnectivityState, s.Picker, time.Now(), false
 	var (
 		next  func()
 		pause time.Duration
@@ -93,17 +94,17 @@ func (l *link) UpdateState(s balancer.State) {
 
 // lostLocked is told of a connection that has ended, and returns the pause before
 // the next. There is none after the first that came to nothing. From the second on
-// the link has failed until it is dialed again, so that calls need not wait for it,
-// and the pauses grow as long as grpc-go's between dials that fail: its own begin
-// anew with each that succeeds.
+// the link rests, and as long as grpc-go does between dials that fail: its own
+// pauses begin anew with each that succeeds.
 func (l *link) lostLocked(lived time.Duration) time.Duration {
-	if lived >= dialPauseMost || l.used.Load() || l.away.Load() && l.streams.Load() > 0 {
+	if lived >= dialPauseMost || l.used.Load() {
 		l.vain = 0
 		return 0
 	}
 	if l.vain++; l.vain == 1 {
 		return 0
 	}
+	l.resting = true
 	l.state, l.err = connectivity.TransientFailure, &dialError{address: l.address, err: errVain}
 	return backoff.Exponential{Base: reconnectSpread, Cap: 2 * dialPauseMost}.Pause(l.vain - 1)
 }

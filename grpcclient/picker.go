@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
@@ -19,8 +20,9 @@ func (f *filler) publishLocked() {
 	p := &picker{pool: f.pool, spread: f.pool.core.options.Spread}
 	fill := int64(f.pool.core.sizes.Load().plan.Streams)
 	var (
-		coming int
-		errs   = []error{f.pool.err}
+		coming  int
+		resting bool
+		errs    = []error{f.pool.err}
 	)
 	for _, e := range f.endpoints {
 		var open server
@@ -30,6 +32,7 @@ func (f *filler) publishLocked() {
 				most := l.most()
 				open = append(open, seat{link: l, picker: l.picker, fill: min(fill, most), most: most})
 			case connectivity.TransientFailure:
+				resting = resting || l.resting
 				errs = append(errs, l.err)
 			default:
 				coming++
@@ -46,6 +49,8 @@ func (f *filler) publishLocked() {
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Ready, Picker: p})
 	case coming > 0:
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: base.NewErrPicker(balancer.ErrNoSubConnAvailable)})
+	case resting:
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: waker{sync.OnceFunc(func() { f.pool.after(0, f.wake) })}})
 	default:
 		err := distinct(errs)
 		if err == nil {
@@ -53,6 +58,16 @@ func (f *filler) publishLocked() {
 		}
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
 	}
+}
+
+// waker is the picker while links rest and none is there: the first call has all of
+// them dialed, and waits.
+type waker struct{ wake func() }
+
+// Pick implements balancer.Picker.
+func (w waker) Pick(balancer.PickInfo) (balancer.PickResult, error) {
+	w.wake()
+	return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
 }
 
 // picker chooses a connection for each call, from those that were ready when it was

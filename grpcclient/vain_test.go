@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/offtake-go/offtake/capacity"
 )
 
 // dropping ends connections as soon as they are there, while it is set.
@@ -114,26 +112,44 @@ func TestConnectionsThatEndSoonAfterTheirWorkAreReplacedAtOnce(t *testing.T) {
 	})
 }
 
-func TestCallsDoNotWaitForAServerThatDropsEveryConnection(t *testing.T) {
+// TestACallHasALinkThatRestsDialedAtOnce: what looks like a server that drops every
+// connection may be one that keeps none without a call on it.
+func TestACallHasALinkThatRestsDialedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		d := dropping{after: 3 * time.Second}
+		d.on.Store(true)
+		o := f.options()
+		o.Dial = d.dial(f)
+		c := dial(t, fleetName, perServer(1, 1), o)
+		warm(t, c)
+		for range 20 {
+			<-time.After(time.Minute)
+			began := time.Now()
+			wantNil(t)(ask(t.Context(), c))
+			if took := time.Since(began); took > reconnectSpread {
+				t.Errorf("call after a minute without one took %v, want %v at most", took, reconnectSpread)
+			}
+		}
+	})
+}
+
+func TestALinkThatRestsSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
 		d := dropping{after: fleeting}
 		d.on.Store(true)
 		o := f.options()
 		o.Dial = d.dial(f)
-		c := dial(t, fleetName, capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry}, o)
+		c := dial(t, fleetName, perServer(1, 1), o)
 		c.core.channels[0].Connect()
 		for range 100 {
 			if v := c.core.pool.view(); v.failed == 0 {
 				<-v.changed
 			}
 		}
-		began := time.Now()
-		if err := ask(t.Context(), c); ReasonOf(err) != NoConnection || !contains(err.Error(), errVain.Error()) {
-			t.Errorf("call = %v, want %q for the reason %q", err, NoConnection, errVain)
-		}
-		if took := time.Since(began); took != 0 {
-			t.Errorf("call took %v, want 0s: there is nothing to wait for", took)
+		if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), errVain.Error()) {
+			t.Errorf("Warm() of a server that has dropped two connections = %v, want %q in it", err, errVain)
 		}
 	})
 }
