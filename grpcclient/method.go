@@ -31,8 +31,8 @@ type Method struct {
 	// Retry are the codes after which a unary call may be sent again, because doing
 	// it twice is doing it once. There are none by default. What was certainly not
 	// sent, a RESOURCE_EXHAUSTED with a word on when to come back, and what a server
-	// that drains has refused, may always be;
-	// DEADLINE_EXCEEDED stands for an attempt that ran out of time, too.
+	// that drains has refused, may always be. DEADLINE_EXCEEDED stands for an attempt
+	// that ran out of time, too.
 	Retry []codes.Code
 }
 

@@ -80,8 +80,8 @@ type Options struct {
 
 	// MaxAge is how long a connection is used, or up to a fifth less, and how often
 	// names are resolved again at least, so that new servers get their share. The
-	// default is 5 min, the least 1 s. A connection is replaced once another stands in its place,
-	// and no call is lost by it.
+	// default is 5 min, the least 1 s. A connection is replaced once another stands
+	// in its place, and no call is lost by it.
 	MaxAge time.Duration
 
 	// Keepalive pings connections that carry calls. The default is a Time of 6 min,

@@ -189,20 +189,6 @@ func distinct(errs []error) error {
 	return errors.Join(some...)
 }
 
-// room is how many calls the link may carry at once. A server may allow none, for
-// as long as it likes.
-func (l *link) room() int64 {
-	limit := l.limit.Load()
-	if l.filler.pool.health && limit < unlimited {
-		limit--
-	}
-	return max(0, limit)
-}
-
-// most is how many calls are sent on the link at once: one where there is room for
-// none, so that such a server is asked, and seen to be what it is.
-func (l *link) most() int64 { return max(1, l.room()) }
-
 // fits says whether the plan's places have streams on so many connections.
 func (v view) fits(places int) error {
 	if v.streams >= int64(places) || v.ready == 0 {
