@@ -247,3 +247,15 @@ upstreams:
 		}
 	}
 }
+
+func TestNearestIsAtMostAThirdAway(t *testing.T) {
+	keys := []string{"retries", "timeout", "route", "rewrite"}
+	for word, want := range map[string]string{"retires": "retries", "timout": "timeout", "retry": "retries", "Route": "route", "re": "", "mirror": ""} {
+		if got := Nearest(word, keys); got != want {
+			t.Errorf("Nearest(%q, %q) = %q, want %q", word, keys, got, want)
+		}
+	}
+	if got := Nearest("timer", []string{"timeout", "timestamps"}); got != "" {
+		t.Errorf("Nearest of what two begin like = %q, want none", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Mistake is one place of a file that can not stand. Reading returns all of them
@@ -58,13 +59,25 @@ func (ms mistakes) err() error {
 }
 
 // Nearest returns the candidate that needs the fewest edits to become word, or ""
-// if none is near: more than a third of it would have to change. It is what a reader
+// if none is near: more than a third of it would have to change. Then it is the only
+// one that begins like it, as retries does for retry. It is what a reader
 // of other files beside this one can ask its users whether they meant.
 func Nearest(word string, candidates []string) string {
 	best, least := "", len(word)/3+2
 	for _, c := range candidates {
 		if d := edits(word, c, least); d < least {
 			best, least = c, d
+		}
+	}
+	if best != "" || len(word) < 4 {
+		return best
+	}
+	for _, c := range candidates {
+		if begin := word[:len(word)-1]; strings.HasPrefix(c, begin) {
+			if best != "" {
+				return ""
+			}
+			best = c
 		}
 	}
 	return best

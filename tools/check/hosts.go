@@ -41,6 +41,9 @@ func (w *World) hostsIn(host, subset string) []int {
 // behind are the workloads whose pods have some labels and stand behind a host: those
 // that its Service selects, or without one that of its name.
 func (w *World) behind(host string, labels map[string]string) []*manifest.Object {
+	services := slices.DeleteFunc(manifest.Of[*corev1.Service](w.Manifest), func(s *manifest.Object) bool {
+		return len(s.Value.(*corev1.Service).Spec.Selector) == 0 || !sameHost(completed(s.Name, s.Namespace), host)
+	})
 	var selected, named []*manifest.Object
 	for _, o := range w.Manifest.Objects {
 		pods := podsOfWorkload(o)
@@ -50,9 +53,8 @@ func (w *World) behind(host string, labels map[string]string) []*manifest.Object
 		if isBehind(o, host) {
 			named = append(named, o)
 		}
-		if slices.ContainsFunc(manifest.Of[*corev1.Service](w.Manifest), func(s *manifest.Object) bool {
-			selector := s.Value.(*corev1.Service).Spec.Selector
-			return len(selector) > 0 && sameHost(completed(s.Name, s.Namespace), host) && together(s, o) && hasAll(pods, selector)
+		if slices.ContainsFunc(services, func(s *manifest.Object) bool {
+			return together(s, o) && hasAll(pods, s.Value.(*corev1.Service).Spec.Selector)
 		}) {
 			selected = append(selected, o)
 		}
