@@ -31,7 +31,7 @@ func TestAMisspeltFieldIsAProblemWithItsPlace(t *testing.T) {
 	s := Parse("dr.yaml", []byte("# a comment\n---\n"+rule))
 	want := []Problem{{
 		Ref: Ref{"dr.yaml", 10}, Object: "DestinationRule/authz", Field: "spec.trafficPolicy.outlierDetection.consecutive5xx",
-		Text: "DestinationRule has no field spec.trafficPolicy.outlierDetection.consecutive5xx",
+		Text: "DestinationRule has no field spec.trafficPolicy.outlierDetection.consecutive5xx", Meant: "consecutive5xxErrors",
 	}}
 	if !slices.Equal(s.Problems, want) {
 		t.Fatalf("Problems = %+v, want %+v", s.Problems, want)
