@@ -50,6 +50,11 @@ type link struct {
 	renewed  time.Time // when the last heir was sought
 }
 
+// vainLife is how long a connection without an answer must have been there to count
+// as one: less than the 5 s for which some servers keep those that are idle, and
+// long enough that a dial after each of them harms nobody.
+const vainLife = 3 * time.Second
+
 // unlimited is the limit of a server that states none.
 const unlimited = math.MaxInt32
 
@@ -97,7 +102,7 @@ func (l *link) UpdateState(s balancer.State) {
 // the link rests, and as long as grpc-go does between dials that fail: its own
 // pauses begin anew with each that succeeds.
 func (l *link) lostLocked(lived time.Duration) time.Duration {
-	if lived >= dialPauseMost || l.used.Load() {
+	if lived >= vainLife || l.used.Load() {
 		l.vain = 0
 		return 0
 	}

@@ -117,7 +117,7 @@ func TestConnectionsThatEndSoonAfterTheirWorkAreReplacedAtOnce(t *testing.T) {
 func TestACallHasALinkThatRestsDialedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
-		d := dropping{after: 3 * time.Second}
+		d := dropping{after: 2 * time.Second}
 		d.on.Store(true)
 		o := f.options()
 		o.Dial = d.dial(f)
@@ -150,6 +150,22 @@ func TestALinkThatRestsSaysWhy(t *testing.T) {
 		}
 		if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), errVain.Error()) {
 			t.Errorf("Warm() of a server that has dropped two connections = %v, want %q in it", err, errVain)
+		}
+	})
+}
+
+func TestLinksToAServerThatKeepsIdleOnesForSecondsDoNotRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		d := dropping{after: vainLife}
+		d.on.Store(true)
+		o := f.options()
+		o.Dial = d.dial(f)
+		c := dial(t, fleetName, perServer(1, 1), o)
+		c.core.channels[0].Connect()
+		<-time.After(10 * time.Minute)
+		if got, least := d.dials.Load(), int64(10*time.Minute/(vainLife+reconnectSpread)); got < least {
+			t.Errorf("dials in ten minutes = %d, want %d at least: each was there for %v", got, least, vainLife)
 		}
 	})
 }
