@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -59,8 +60,9 @@ type Waiters struct {
 	After  float64 `json:"bytesAfterTheyLeft"`
 }
 
-// Waiting has so many calls come while the only connection is busy, and leave.
-func Waiting(stack peers.HTTP, count int) (Waiters, error) {
+// Waiting has so many calls come while the only connection is busy, and leave after a
+// while in which all of them must be waiting.
+func Waiting(stack peers.HTTP, count int, while time.Duration) (Waiters, error) {
 	release := make(chan struct{})
 	u := serve(func(w http.ResponseWriter, _ *http.Request) {
 		<-release
@@ -70,7 +72,7 @@ func Waiting(stack peers.HTTP, count int) (Waiters, error) {
 	defer close(release)
 	base := u.transport(1)
 	defer base.CloseIdleConnections()
-	client, err := stack.New(base, nil, u.URL, peers.Sizes{InFlight: 1, Deadline: time.Minute})
+	client, err := stack.New(base, nil, u.URL, peers.Sizes{InFlight: 1, Deadline: time.Minute, Queue: count})
 	if err != nil {
 		return Waiters{}, err
 	}
@@ -79,13 +81,18 @@ func Waiting(stack peers.HTTP, count int) (Waiters, error) {
 	for u.requests.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
+	var refused atomic.Int64
 	crowd := func(look func()) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var calls sync.WaitGroup
 		for range count {
-			calls.Go(func() { client.Do(ctx, u.URL) })
+			calls.Go(func() {
+				if client.Do(ctx, u.URL); ctx.Err() == nil {
+					refused.Add(1)
+				}
+			})
 		}
-		time.Sleep(2 * time.Second) // until all of them wait, or are refused
+		time.Sleep(while)
 		look()
 		cancel()
 		calls.Wait()
@@ -95,6 +102,9 @@ func Waiting(stack peers.HTTP, count int) (Waiters, error) {
 	w := Waiters{Name: stack.Name, Count: count}
 	crowd(func() { w.During = float64(heap()-before) / float64(count) })
 	w.After = float64(heap()-before) / float64(count)
+	if n := refused.Load(); n > 0 { // who turns a crowd away has no memory of it
+		return w, fmt.Errorf("%s: %d of two crowds of %d calls did not wait", stack.Name, n, count)
+	}
 	return w, nil
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/failsafe-go/failsafe-go/failsafegrpc"
-	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	grpcretry "github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/retry"
 	grpctimeout "github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/timeout"
 	"github.com/prometheus/client_golang/prometheus"
@@ -42,7 +41,7 @@ func GRPCStacks() []GRPC {
 			grpcretry.UnaryClientInterceptor(grpcretry.WithMax(attempts), grpcretry.WithCodes(codes.Unavailable)),
 		))},
 		{"failsafe-go", "github.com/failsafe-go/failsafe-go", "retries", dialed(grpc.WithUnaryInterceptor(
-			failsafegrpc.NewUnaryClientInterceptor[any](retrypolicy.NewBuilder[any]().WithMaxRetries(attempts - 1).Build()),
+			failsafegrpc.NewUnaryClientInterceptor[any](failsafegrpc.NewRetryPolicyBuilder[any]().WithMaxRetries(attempts - 1).Build()),
 		))},
 		{"connect-go", "connectrpc.com/connect", "another engine, over net/http", newConnect},
 		{"otelgrpc, no SDK", "go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc", "spans and metrics that nobody takes", dialed(grpc.WithStatsHandler(otelgrpc.NewClientHandler()))},

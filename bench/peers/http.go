@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/rehttp"
+	"github.com/failsafe-go/failsafe-go/budget"
 	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	"github.com/failsafe-go/failsafe-go/timeout"
+	pauses "github.com/gojek/heimdall/v7"
 	heimdall "github.com/gojek/heimdall/v7/httpclient"
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -57,9 +60,18 @@ type Sizes struct {
 	InFlight int           // calls at once
 	Deadline time.Duration // of a call, for those who bound calls
 	Attempt  time.Duration // of each attempt, for those who bound attempts; the Deadline if 0
+	Queue    int           // calls that may wait, for long; if 0, as many as each has by default, for a moment
 }
 
 func (s Sizes) attempt() time.Duration { return cmp.Or(s.Attempt, s.Deadline) }
+
+// wait is the longest wait for a place, the same for all who have one.
+func (s Sizes) wait() time.Duration {
+	if s.Queue > 0 {
+		return s.Deadline / 4
+	}
+	return min(100*time.Millisecond, s.Deadline/4)
+}
 
 // Wrap puts something between a stack and its transport; nil is nothing. It is how
 // a stack is measured without a network.
@@ -123,7 +135,7 @@ func HTTPStacks() []HTTP {
 		{"context.WithTimeout", "", "a deadline per call", false, newWithTimeout},
 		{"http.Client.Timeout", "", "a deadline per call", false, newClientTimeout},
 		{"gobreaker", "github.com/sony/gobreaker/v2", "a breaker", false, over(newGobreaker)},
-		{"rehttp", "github.com/PuerkitoBio/rehttp", "retries", false, over(newRehttp)},
+		{"rehttp", "github.com/PuerkitoBio/rehttp", "retries and a timeout", false, over(newRehttp)},
 		{"go-retryablehttp", "github.com/hashicorp/go-retryablehttp", "retries", false, newRetryable},
 		{"heimdall", "github.com/gojek/heimdall/v7", "retries and a timeout", false, newHeimdall},
 		{"resty", "resty.dev/v3", "retries and a timeout", false, newResty},
@@ -131,6 +143,7 @@ func HTTPStacks() []HTTP {
 		{"otelhttp, no SDK", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "spans and metrics that nobody takes", false, over(newOtelSilent)},
 		{"otelhttp, SDK", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "spans and metrics", false, over(newOtel)},
 		{"failsafe-go, retry", "github.com/failsafe-go/failsafe-go", "retries", false, over(newFailsafeRetry)},
+		{"failsafe-go, retry with a budget", "github.com/failsafe-go/failsafe-go", "retries, and a bound on them", false, over(newFailsafeBudget)},
 		{"failsafe-go, four policies", "github.com/failsafe-go/failsafe-go", "retries, breaker, bulkhead, timeout", false, over(newFailsafe)},
 		{"offtake", "github.com/offtake-go/offtake", "queue, deadlines, retry budget, all metrics", false, newOfftake},
 	}
@@ -179,10 +192,13 @@ func newGobreaker(base http.RoundTripper, _ Sizes) http.RoundTripper {
 	})
 }
 
-func newRehttp(base http.RoundTripper, _ Sizes) http.RoundTripper {
-	return rehttp.NewTransport(base,
-		rehttp.RetryAll(rehttp.RetryMaxRetries(attempts-1), rehttp.RetryAny(rehttp.RetryTemporaryErr(), rehttp.RetryStatuses(502, 503, 504))),
+func newRehttp(base http.RoundTripper, sizes Sizes) http.RoundTripper {
+	t := rehttp.NewTransport(base,
+		rehttp.RetryAll(rehttp.RetryMaxRetries(attempts-1),
+			rehttp.RetryAny(rehttp.RetryTemporaryErr(), rehttp.RetryTimeoutErr(), rehttp.RetryStatuses(502, 503, 504))),
 		rehttp.ExpJitterDelay(firstPause, longestPause))
+	t.PerAttemptTimeout = sizes.attempt()
+	return t
 }
 
 func newRetryable(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
@@ -203,9 +219,12 @@ func newHeimdall(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, 
 	return client(heimdall.NewClient(
 		heimdall.WithHTTPClient(&http.Client{Transport: w.on(base), Timeout: sizes.attempt()}),
 		heimdall.WithRetryCount(attempts-1),
+		heimdall.WithRetrier(pauses.NewRetrier(pauses.NewExponentialBackoff(firstPause, longestPause, 2, firstPause))),
 	).Do), nil
 }
 
+// newResty has a timeout for each attempt, which resty leaves out if the context has a
+// deadline already: a caller's patience takes it away.
 func newResty(base *http.Transport, w Wrap, _ string, sizes Sizes) (*Client, error) {
 	c := resty.New().SetTransport(w.on(base)).SetTimeout(sizes.attempt()).
 		SetRetryCount(attempts - 1).SetRetryWaitTime(firstPause).SetRetryMaxWaitTime(longestPause).
@@ -248,33 +267,42 @@ func newOtel(base http.RoundTripper, _ Sizes) http.RoundTripper {
 		otelhttp.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))))
 }
 
+// failsafeRetry is the policy that its documentation has for HTTP.
+func failsafeRetry() retrypolicy.Builder[*http.Response] {
+	return failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(attempts-1).WithBackoff(firstPause, longestPause)
+}
+
 func newFailsafeRetry(base http.RoundTripper, _ Sizes) http.RoundTripper {
-	retry := failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(attempts-1).WithBackoff(firstPause, longestPause).Build()
-	return failsafehttp.NewRoundTripper(base, retry)
+	return failsafehttp.NewRoundTripper(base, failsafeRetry().Build())
+}
+
+// newFailsafeBudget has its budget as it comes: a fifth of the calls of the moment may
+// be retries, and three always.
+func newFailsafeBudget(base http.RoundTripper, _ Sizes) http.RoundTripper {
+	return failsafehttp.NewRoundTripper(base, failsafeRetry().WithBudget(budget.New()).Build())
 }
 
 func newFailsafe(base http.RoundTripper, sizes Sizes) http.RoundTripper {
-	retry := failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(attempts-1).WithBackoff(firstPause, longestPause).Build()
-	bulk := bulkhead.NewBuilder[*http.Response](uint(sizes.InFlight)).WithMaxWaitTime(wait(sizes.Deadline)).Build()
-	return failsafehttp.NewRoundTripper(base, retry, newBreaker(), bulk, timeout.New[*http.Response](sizes.attempt()))
+	bulk := bulkhead.NewBuilder[*http.Response](uint(sizes.InFlight)).WithMaxWaitTime(sizes.wait()).Build()
+	return failsafehttp.NewRoundTripper(base, failsafeRetry().Build(), newBreaker(), bulk, timeout.New[*http.Response](sizes.attempt()))
 }
 
 // newBreaker opens for a second when half of the calls of the last ten fail. By
 // default it opens after one failure, for a minute, and takes a full bulkhead for
-// one.
+// one, or a caller that left.
 func newBreaker() circuitbreaker.CircuitBreaker[*http.Response] {
 	return circuitbreaker.NewBuilder[*http.Response]().
 		HandleIf(func(resp *http.Response, err error) bool {
-			return err != nil && !errors.Is(err, bulkhead.ErrFull) || resp != nil && resp.StatusCode >= 500
+			return err != nil && !errors.Is(err, bulkhead.ErrFull) && !errors.Is(err, context.Canceled) || resp != nil && resp.StatusCode >= 500
 		}).
 		WithFailureRateThreshold(0.5, 20, 10*time.Second).WithDelay(time.Second).WithSuccessThreshold(5).Build()
 }
 
-// wait is the longest wait for a place, the same for all who have one.
-func wait(deadline time.Duration) time.Duration { return min(100*time.Millisecond, deadline/4) }
-
 func newOfftake(base *http.Transport, w Wrap, url string, sizes Sizes) (*Client, error) {
-	plan := capacity.Plan{InFlight: sizes.InFlight, Wait: wait(sizes.Deadline), Deadline: sizes.Deadline, Attempt: sizes.Attempt, Attempts: attempts}
+	plan := capacity.Plan{
+		InFlight: sizes.InFlight, Queue: sizes.Queue, Wait: sizes.wait(),
+		Deadline: sizes.Deadline, Attempt: sizes.Attempt, Attempts: attempts,
+	}
 	c, err := httpclient.New(url, plan, &httpclient.Options{
 		Name: "upstream", Base: &http.Transport{TLSClientConfig: base.TLSClientConfig}, Wrap: w, Registerer: prometheus.NewRegistry(),
 	})

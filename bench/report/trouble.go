@@ -138,7 +138,7 @@ func (r *Report) death() Table {
 func (r *Report) waiters() Table {
 	return Table{
 		Name: "waiters",
-		Lead: "A crowd of calls comes while the only connection is busy.",
+		Lead: "A crowd of calls comes while the only connection is busy; all of them may wait, and do. Their goroutines' stacks are not counted.",
 		Head: []string{"crowd", "calls", "bytes each, two seconds later", "bytes each, after they left"},
 		Rows: rowsOf(r.Waiters, func(w measure.Waiters) []string {
 			return []string{w.Name, fmt.Sprint(w.Count), inBytes(w.During), inBytes(w.After)}

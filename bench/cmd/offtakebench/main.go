@@ -144,7 +144,7 @@ func overload(r *report.Report, b measure.Bottleneck, stacks []peers.HTTP) error
 }
 
 func outage(r *report.Report, stacks []peers.HTTP) error {
-	for _, s := range peers.Named(stacks, "net/http", "rehttp", "go-retryablehttp", "heimdall", "resty", "failsafe-go, retry", "failsafe-go, four policies", "offtake") {
+	for _, s := range peers.Named(stacks, "net/http", "rehttp", "go-retryablehttp", "heimdall", "resty", "failsafe-go, retry", "failsafe-go, retry with a budget", "failsafe-go, four policies", "offtake") {
 		o, err := measure.Outages(s, 100)
 		if err != nil {
 			return err
@@ -167,7 +167,7 @@ func death(r *report.Report, stacks []peers.HTTP) error {
 
 func waiters(r *report.Report, stacks []peers.HTTP) error {
 	for _, s := range peers.Named(stacks, "net/http", "failsafe-go, four policies", "offtake") {
-		w, err := measure.Waiting(s, 20_000)
+		w, err := measure.Waiting(s, 20_000, 2*time.Second)
 		if err != nil {
 			return err
 		}
