@@ -51,9 +51,11 @@ func (p PartlySlow) BrownOuts(stack peers.HTTP) (BrownOut, error) {
 	}
 	defer client.Stop()
 	load(client.Do, u.URL, p.Rate, time.Second, p.Sizes.Deadline) // so that the pool stands
+	u.idle()
 	dials, requests := u.dials.Load(), u.requests.Load()
 	hung.on.Store(true)
 	o := load(client.Do, u.URL, p.Rate, p.During, p.Sizes.Deadline)
+	u.idle()
 	return BrownOut{
 		Name: stack.Name, Calls: o.calls, Good: float64(o.good) / float64(o.calls), Hung: hung.hits.Load(),
 		Dials: u.dials.Load() - dials, PerCall: float64(u.requests.Load()-requests) / float64(o.calls),

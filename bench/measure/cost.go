@@ -59,12 +59,18 @@ func Costs(ops []Op, rounds, n int) ([]Cost, error) {
 		}
 	}
 	for i := range costs {
-		slices.Sort(times[i])
-		costs[i].Min, costs[i].P25, costs[i].Median = times[i][0], times[i][len(times[i])/4], times[i][len(times[i])/2]
+		costs[i].Min, costs[i].P25, costs[i].Median = spread(times[i])
 		costs[i].Ratio = costs[i].P25 / costs[0].P25
 		costs[i].AllocsOver = costs[i].Allocs - costs[0].Allocs
 	}
 	return costs, nil
+}
+
+// spread sorts times, and returns the least, the one that a quarter is below, and the
+// one in the middle.
+func spread(times []float64) (least, p25, median float64) {
+	slices.Sort(times)
+	return times[0], times[len(times)/4], times[len(times)/2]
 }
 
 // cpu is what the process has used so far.

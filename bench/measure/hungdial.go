@@ -58,16 +58,13 @@ func (d DeadEnd) HungDials(stack peers.HTTP) (HungDial, error) {
 		}
 		h.Hanging = max(h.Hanging, n)
 	}
-	for _, c := range t.since(time.Time{}) {
-		h.Calls++
-		h.Longest = max(h.Longest, milliseconds(c.took))
-	}
 	if u.Listener, err = hole.fill(); err != nil {
 		return h, err
 	}
 	u.Start()
 	defer u.Close()
-	for healed := time.Now(); h.Back == never && time.Since(healed) < d.Watch; {
+	healed := time.Now()
+	for h.Back == never && time.Since(healed) < d.Watch {
 		t.offer(50 * time.Millisecond)
 		for _, c := range t.since(healed) {
 			if answered := c.began.Add(c.took).Sub(healed).Seconds(); c.good && (h.Back == never || answered < h.Back) {
@@ -75,6 +72,11 @@ func (d DeadEnd) HungDials(stack peers.HTTP) (HungDial, error) {
 			}
 		}
 	}
-	t.wait()
+	for _, c := range t.wait() {
+		if c.began.Before(healed) {
+			h.Calls++
+			h.Longest = max(h.Longest, milliseconds(c.took))
+		}
+	}
 	return h, nil
 }

@@ -24,6 +24,7 @@ type upstream struct {
 	open     atomic.Int64 // connections
 	requests atomic.Int64
 	wasted   atomic.Int64 // its caller left before it was done
+	running  atomic.Int64 // requests at this moment
 }
 
 // silent takes what servers log: handshakes that end in the middle are the point.
@@ -41,6 +42,8 @@ func newUpstream(handle http.HandlerFunc) *upstream {
 	u := new(upstream)
 	u.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		u.requests.Add(1)
+		u.running.Add(1)
+		defer u.running.Add(-1)
 		handle(w, r)
 		if r.Context().Err() != nil {
 			u.wasted.Add(1)
@@ -57,6 +60,14 @@ func newUpstream(handle http.HandlerFunc) *upstream {
 		}
 	}
 	return u
+}
+
+// idle waits until no request is under way. It is for before a counter is read: what
+// a caller has given up ends a little later here.
+func (u *upstream) idle() {
+	for u.running.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // transport is what a careful user of net/http would make for so many calls at

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -30,6 +31,37 @@ func TestEveryGRPCStackAndDoorIsMeasured(t *testing.T) {
 	}
 	if _, err := Doors(peers.Doors(), 1, 5); err != nil {
 		t.Errorf("Doors() = %v, want nil", err)
+	}
+}
+
+func TestACostIsComparedWithTheFirst(t *testing.T) {
+	var kept [][]byte
+	costs, err := Costs([]Op{
+		{"one", func(n int) error {
+			for range n {
+				kept = append(kept[:0], make([]byte, 64))
+			}
+			return nil
+		}},
+		{"three", func(n int) error {
+			for range n {
+				kept = append(kept[:0], make([]byte, 64), make([]byte, 64), make([]byte, 64))
+			}
+			return nil
+		}},
+	}, 5, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, three := costs[0], costs[1]
+	if one.Ratio != 1 || one.AllocsOver != 0 || three.Ratio != three.P25/one.P25 || math.Round(three.AllocsOver) != 2 || math.Round(three.Bytes-one.Bytes) < 128 {
+		t.Errorf("Costs() = %+v and %+v, want the second compared with the first, and two allocations of 64 B more", one, three)
+	}
+	if one.Min > one.P25 || one.P25 > one.Median {
+		t.Errorf("Costs() = %+v, want Min, P25 and Median to rise", one)
+	}
+	if min, p25, median := spread([]float64{5, 1, 4, 2, 3}); min != 1 || p25 != 2 || median != 3 {
+		t.Errorf("spread(5 1 4 2 3) = %g, %g, %g, want 1, 2, 3", min, p25, median)
 	}
 }
 

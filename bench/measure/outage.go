@@ -34,14 +34,14 @@ func Outages(stack peers.HTTP, calls int) (Outage, error) {
 	o := Outage{Name: stack.Name, Calls: calls, Before: calls}
 	var err error
 	var one, three int
-	if o.One, one, err = outage(stack, 1, calls); err == nil {
-		o.Three, three, err = outage(stack, 3, calls)
+	if o.One, one, err = outage(stack, 1, calls, patience); err == nil {
+		o.Three, three, err = outage(stack, 3, calls, patience)
 	}
 	o.Hung = one + three
 	return o, err
 }
 
-func outage(stack peers.HTTP, layers, calls int) (perCall float64, hung int, err error) {
+func outage(stack peers.HTTP, layers, calls int, patience time.Duration) (perCall float64, hung int, err error) {
 	var down atomic.Bool
 	u := serve(func(w http.ResponseWriter, _ *http.Request) {
 		if down.Load() {

@@ -66,22 +66,28 @@ func (b Bottleneck) overload(stack peers.HTTP, offered float64) (Overload, error
 	defer client.Stop()
 	capacity := b.capacity(base, u.URL)
 	load(client.Do, u.URL, capacity/2, time.Second/2, b.Deadline) // so that the pool stands
+	u.idle()
 	dials, requests, wasted := u.dials.Load(), u.requests.Load(), u.wasted.Load()
 	t := traffic{do: client.Do, url: u.URL, rate: capacity * offered, deadline: b.Deadline}
 	start := time.Now()
 	t.offer(b.During)
 	calls := t.wait()
+	u.idle()
 	o := sum(calls)
 	return Overload{
 		Name:    stack.Name,
 		Offered: offered,
-		Goodput: b.rate(calls, start) / (capacity * min(1, offered)),
+		Goodput: goodput(b.rate(calls, start), capacity, offered),
 		P99:     milliseconds(o.percentile(0.99)),
 		Dials:   u.dials.Load() - dials,
 		Wasted:  u.wasted.Load() - wasted,
 		PerCall: float64(u.requests.Load()-requests) / float64(o.calls),
 	}, nil
 }
+
+// goodput is a rate as a share of the capacity, or of what was offered if that is
+// less.
+func goodput(rate, capacity, offered float64) float64 { return rate / (capacity * min(1, offered)) }
 
 // capacity is measured, in calls a second, with nothing but the transport between.
 func (b Bottleneck) capacity(base *http.Transport, url string) float64 {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/offtake-go/offtake/bench/peers"
@@ -115,5 +116,106 @@ func TestTrafficKeepsToItsRate(t *testing.T) {
 func TestAnOutageTellsWhoNeverAnswers(t *testing.T) {
 	if got, err := Outages(stack(t, "net/http"), 10); err != nil || got.One != 1 || got.Three != 1 || got.Hung != 0 {
 		t.Errorf("Outages(net/http) = %+v, %v; want one request for each call, and all answered", got, err)
+	}
+	hangs := peers.HTTP{Name: "one that never answers", New: func(*http.Transport, peers.Wrap, string, peers.Sizes) (*peers.Client, error) {
+		return &peers.Client{Stop: func() {}, Do: func(ctx context.Context, _ string) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}}, nil
+	}}
+	if _, hung, err := outage(hangs, 1, 3, 50*time.Millisecond); err != nil || hung != 3 {
+		t.Errorf("outage(%s) = %d hung, %v; want all 3", hangs.Name, hung, err)
+	}
+}
+
+func TestLateAnswersAreNotGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		takes := time.Second
+		c := traffic{deadline: time.Second, do: func(context.Context, string) (int, error) {
+			<-time.After(takes)
+			return http.StatusOK, nil
+		}}
+		c.call()
+		takes = time.Second - 1
+		c.call()
+		if ended := c.wait(); ended[0].good || !ended[1].good {
+			t.Errorf("calls that took the deadline, and less = %+v, want the second alone to be good", ended)
+		}
+	})
+}
+
+func TestPercentilesAreOfTheGoodCalls(t *testing.T) {
+	var calls []call
+	for i := 100; i > 0; i-- {
+		calls = append(calls, call{took: time.Duration(i), good: true}, call{took: time.Hour})
+	}
+	o := sum(calls)
+	if o.calls != 200 || o.good != 100 || o.percentile(0.5) != 51 || o.percentile(0.99) != 100 {
+		t.Errorf("sum() = %d calls, %d good, p50 %d and p99 %d, want 200, 100, 51 and 100", o.calls, o.good, o.percentile(0.5), o.percentile(0.99))
+	}
+	if got := sum(nil).percentile(0.99); got != 0 {
+		t.Errorf("p99 of nothing = %v, want 0", got)
+	}
+}
+
+func TestGoodputIsWhatEndsWithinTheLoad(t *testing.T) {
+	b := Bottleneck{Deadline: time.Second, During: 5 * time.Second}
+	start := time.Now()
+	ends := func(at time.Duration, good bool) call {
+		return call{began: start, took: at, good: good}
+	}
+	calls := []call{
+		ends(900*time.Millisecond, true), // while queues fill
+		ends(1100*time.Millisecond, true), ends(2*time.Second, true), ends(2*time.Second, false), ends(4900*time.Millisecond, true),
+		ends(5100*time.Millisecond, true), // out of a queue, after the load
+	}
+	if got := b.rate(calls, start); got != 3.0/4 {
+		t.Errorf("rate() = %g, want 3 in 4 s", got)
+	}
+	for _, c := range []struct{ rate, capacity, offered, want float64 }{{50, 100, 0.5, 1}, {50, 100, 2, 0.5}} {
+		if got := goodput(c.rate, c.capacity, c.offered); got != c.want {
+			t.Errorf("goodput(%g of %g, %g offered) = %g, want %g", c.rate, c.capacity, c.offered, got, c.want)
+		}
+	}
+}
+
+func TestWorkForNobodyIsCounted(t *testing.T) {
+	arrived := make(chan struct{})
+	u := newUpstream(func(_ http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-r.Context().Done()
+	})
+	u.Start()
+	defer u.Close()
+	client, err := u.setUp(stack(t, "net/http"), u.URL, peers.Sizes{InFlight: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	client.Do(ctx, u.URL)
+	u.idle()
+	if got := u.wasted.Load(); got != 1 {
+		t.Errorf("wasted requests = %d, want 1: its caller left", got)
+	}
+}
+
+func TestACrowdThatIsTurnedAwayIsNoMeasureOfWaiting(t *testing.T) {
+	got, err := Waiting(stack(t, "offtake"), 2000, time.Second)
+	if err != nil || got.During < 100 || got.After > got.During/2 {
+		t.Errorf("Waiting(offtake) = %+v, %v; want some memory for each call, which is free when it has left", got, err)
+	}
+	short := stack(t, "offtake")
+	plain := short.New
+	short.New = func(base *http.Transport, w peers.Wrap, url string, s peers.Sizes) (*peers.Client, error) {
+		s.Queue = 1
+		return plain(base, w, url, s)
+	}
+	if _, err := Waiting(short, 20, time.Second); err == nil {
+		t.Error("Waiting(a queue for one) = nil, want an error: most are refused")
 	}
 }

@@ -116,21 +116,27 @@ func (r *Report) ofLoad() []contest {
 	at := func(offered float64, value func(measure.Overload) float64) map[string]float64 {
 		m := map[string]float64{}
 		for _, o := range r.Overload {
-			if o.Offered == offered {
-				m[o.Name] = value(o)
+			if v := value(o); o.Offered == offered && !math.IsNaN(v) {
+				m[o.Name] = v
 			}
 		}
 		return m
 	}
 	stalls := reasons{"": "an attempt has a third of a call's time with offtake, and all of it here: where the machine stands still for 60 ms, that costs offtake the connection"}
 	lost := func(o measure.Overload) float64 { return 1 - o.Goodput }
+	p99 := func(o measure.Overload) float64 {
+		if o.P99 == 0 {
+			return math.NaN() // of no good call: that is not the quickest
+		}
+		return o.P99
+	}
 	waiters := func(value func(measure.Waiters) float64) map[string]float64 {
 		return values(r.Waiters, func(w measure.Waiters) string { return w.Name }, value)
 	}
 	return []contest{
 		{"goodput at twice the load", at(2, lost), kept, 0, 0.05, stalls},
 		{"goodput at three times the load", at(3, lost), kept, 0, 0.05, stalls},
-		{"p99 of those, at twice the load", at(2, func(o measure.Overload) float64 { return o.P99 }), milliseconds, 0.1, 0, nil},
+		{"p99 of those, at twice the load", at(2, p99), milliseconds, 0.1, 0, nil},
 		{"wasted requests at twice the load", at(2, func(o measure.Overload) float64 { return float64(o.Wasted) }), count, 0, 5, stalls},
 		{"dials at twice the load", at(2, func(o measure.Overload) float64 { return float64(o.Dials) }), count, 0, 5, stalls},
 		{"memory of a call in a crowd", waiters(func(w measure.Waiters) float64 { return w.During }), inBytes, 0.1, 200, nil},
