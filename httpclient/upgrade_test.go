@@ -38,36 +38,36 @@ func upgraded(t *testing.T, c *Client) io.ReadWriteCloser {
 }
 
 func TestAnUpgradedConnectionOutlivesAllBoundsAndIsCountedApart(t *testing.T) {
-	plan := capacity.Plan{InFlight: 1, Attempt: 50 * time.Millisecond, Deadline: 100 * time.Millisecond, Attempts: capacity.NoRetry}
-	c, _ := loopback(t, plan, nil, echo)
-	var open []io.ReadWriteCloser
-	for range 3 { // more than there are places
-		open = append(open, upgraded(t, c))
-	}
-	wantIdle(t, c)
-	<-time.After(120 * time.Millisecond) // past the deadline
-	for _, conn := range open {
-		io.WriteString(conn, "hello\n")
-		if got, err := bufio.NewReader(conn).ReadString('\n'); got != "hello\n" || err != nil {
-			t.Errorf("echo = %q, %v, want hello", got, err)
+	bubble(t, capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry}, nil, echo, func(t *testing.T, c *Client) {
+		var open []io.ReadWriteCloser
+		for range 3 { // more than there are places
+			open = append(open, upgraded(t, c))
 		}
-	}
-	if s := c.Stats(); s.Upgraded != 3 || s.Open != 0 {
-		t.Errorf("upgraded, open = %d, %d, want 3, 0", s.Upgraded, s.Open)
-	}
-	wantCount(t, c, "connections", "upgraded", 3)
-	resp, err := get(t, c, "/") // an upgrade takes nobody's connection
-	if err != nil {
-		t.Fatal(err)
-	}
-	read(t, resp)
-	for _, conn := range open {
-		conn.Close()
-	}
-	if got := c.Stats().Upgraded; got != 0 {
-		t.Errorf("upgraded after Close = %d, want 0", got)
-	}
-	wantCount(t, c, "request_duration_seconds", "1xx", 3)
+		wantIdle(t, c)
+		<-time.After(time.Minute) // past the deadline
+		for _, conn := range open {
+			io.WriteString(conn, "hello\n")
+			if got, err := bufio.NewReader(conn).ReadString('\n'); got != "hello\n" || err != nil {
+				t.Errorf("echo = %q, %v, want hello", got, err)
+			}
+		}
+		if s := c.Stats(); s.Upgraded != 3 || s.Open != 0 {
+			t.Errorf("upgraded, open = %d, %d, want 3, 0", s.Upgraded, s.Open)
+		}
+		wantCount(t, c, "connections", "upgraded", 3)
+		resp, err := get(t, c, "/") // an upgrade takes nobody's connection
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(t, resp)
+		for _, conn := range open {
+			conn.Close()
+		}
+		if got := c.Stats().Upgraded; got != 0 {
+			t.Errorf("upgraded after Close = %d, want 0", got)
+		}
+		wantCount(t, c, "request_duration_seconds", "1xx", 3)
+	})
 }
 
 func TestAnUpgradedConnectionCanBeHalfClosed(t *testing.T) {

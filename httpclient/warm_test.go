@@ -122,16 +122,15 @@ func TestWarmSaysWhyItIsNotWarm(t *testing.T) {
 		wantCount(t, c, "dials_total", "connect", 1) // asked once
 	})
 	t.Run("the upstream closes what it accepts", func(t *testing.T) {
-		c := raw(t, capacity.Plan{InFlight: 5}, nil, func(net.Conn, *bufio.Reader) {})
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		for range 50 { // whether the end of a connection is here already is a matter of luck
-			if err := c.Warm(ctx); err != nil {
-				return
+		dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err == nil {
+				_, _ = conn.Read(make([]byte, 1)) // until its end has come
 			}
-			c.core.dialer.stash.prune()
+			return conn, err
 		}
-		t.Error("Warm() = nil fifty times, want an error")
+		c := raw(t, capacity.Plan{InFlight: 5}, withBase(nil, &http.Transport{DialContext: dial}), func(net.Conn, *bufio.Reader) {})
+		wantWarmError(t, c, t.Context(), "the upstream closed")
 	})
 	t.Run("the name is unknown", func(t *testing.T) {
 		c := newClient(t, "http://upstream.invalid", capacity.Plan{InFlight: 5}, nil)
