@@ -148,7 +148,7 @@ func TestAChangedPlanChangesTheShareOfRetries(t *testing.T) {
 		if err := c.Resize(plan); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := c.Stats().Retries, budget.Floor+10*0.5; got != want {
+		if got, want := c.Stats().RetryBalance, budget.Floor+10*0.5; got != want {
 			t.Errorf("retries after ten calls and a share of 0.5 = %v, want %v", got, want)
 		}
 	})

@@ -13,23 +13,23 @@ import (
 
 // Stats is a connection at one instant.
 type Stats struct {
-	Upstream  string        `json:"upstream"`
-	Plan      capacity.Plan `json:"plan"`
-	Places    int           `json:"places"`    // the plan's, or fewer if the upstream allows fewer streams
-	InFlight  int           `json:"inFlight"`  // calls that hold a place, streams included
-	Streams   int           `json:"streams"`   // of these
-	Queued    int           `json:"queued"`    // calls that wait for one
-	Open      int           `json:"open"`      // connections that are ready
-	Oldest    time.Duration `json:"oldest"`    // age of the oldest of them; 0 with a load-balancing policy of your own
-	Room      int64         `json:"room"`      // streams that the upstream allows on them; 0 if it states no limit
-	Rate      float64       `json:"rate"`      // attempts per second over the last minute
-	Required  float64       `json:"required"`  // places that the traffic of the last minute needs
-	Hold      time.Duration `json:"hold"`      // mean time in flight over the last minute
-	Refused   uint64        `json:"refused"`   // since New, for any reason
-	OverLimit uint64        `json:"overLimit"` // attempts since New that had to wait for a stream
-	Retries   float64       `json:"retries"`   // that the budget allows now
-	Observing bool          `json:"observing"` // in observe mode
-	Draining  bool          `json:"draining"`  // shut down, or about to be
+	Upstream     string        `json:"upstream"`
+	Plan         capacity.Plan `json:"plan"`
+	Places       int           `json:"places"`       // the plan's, or fewer if the upstream allows fewer streams
+	InFlight     int           `json:"inFlight"`     // calls that hold a place, streams included
+	Streams      int           `json:"streams"`      // of these
+	Queued       int           `json:"queued"`       // calls that wait for one
+	Open         int           `json:"open"`         // connections that are ready
+	Oldest       time.Duration `json:"oldest"`       // age of the oldest of them; 0 with a load-balancing policy of your own
+	Room         int64         `json:"room"`         // streams that the upstream allows on them; 0 if it states no limit
+	Rate         float64       `json:"rate"`         // attempts per second over the last minute
+	Required     float64       `json:"required"`     // places that the traffic of the last minute needs
+	Hold         time.Duration `json:"hold"`         // mean time in flight over the last minute
+	Refused      uint64        `json:"refused"`      // since New, for any reason
+	OverLimit    uint64        `json:"overLimit"`    // attempts since New that had to wait for a stream
+	RetryBalance float64       `json:"retryBalance"` // retries that the budget allows now
+	Observing    bool          `json:"observing"`    // in observe mode
+	Draining     bool          `json:"draining"`     // shut down, or about to be
 }
 
 // Stats reads the connection.
@@ -42,22 +42,22 @@ func (c *Conn) Stats() Stats {
 	s, streams := core.gate.Snapshot(), core.streams.Snapshot()
 	rate, hold := core.flow.Measure(now)
 	stats := Stats{
-		Upstream:  core.name,
-		Plan:      core.sizes.Load().plan,
-		Places:    s.Places,
-		InFlight:  s.InFlight,
-		Streams:   streams.InFlight,
-		Queued:    s.Waiting + streams.Waiting,
-		Open:      core.open(),
-		Oldest:    core.pool.oldest(now),
-		Room:      core.roomNow(),
-		Rate:      rate,
-		Required:  rate * hold.Seconds(),
-		Hold:      hold,
-		OverLimit: core.rpc.OverLimits(),
-		Retries:   core.budget.Balance(now),
-		Observing: s.Observing,
-		Draining:  s.Draining,
+		Upstream:     core.name,
+		Plan:         core.sizes.Load().plan,
+		Places:       s.Places,
+		InFlight:     s.InFlight,
+		Streams:      streams.InFlight,
+		Queued:       s.Waiting + streams.Waiting,
+		Open:         core.open(),
+		Oldest:       core.pool.oldest(now),
+		Room:         core.roomNow(),
+		Rate:         rate,
+		Required:     rate * hold.Seconds(),
+		Hold:         hold,
+		OverLimit:    core.rpc.OverLimits(),
+		RetryBalance: core.budget.Balance(now),
+		Observing:    s.Observing,
+		Draining:     s.Draining,
 	}
 	for i := range s.Refused {
 		stats.Refused += s.Refused[i] + streams.Refused[i]

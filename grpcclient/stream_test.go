@@ -126,7 +126,7 @@ func TestAStreamThatEndsWellPaysForRetries(t *testing.T) {
 				t.Errorf("stream = %v, want EOF", err)
 			}
 		}
-		if got, want := c.Stats().Retries, budget.Floor+4*0.5; got != want {
+		if got, want := c.Stats().RetryBalance, budget.Floor+4*0.5; got != want {
 			t.Errorf("retries after four streams = %v, want %v", got, want)
 		}
 	})

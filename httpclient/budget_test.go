@@ -24,7 +24,7 @@ func TestRetriesStayAShareOfRequests(t *testing.T) {
 		if got := count(t, c, "limited_total", "retry_budget"); got < 900 {
 			t.Errorf("retries denied = %v, want most", got)
 		}
-		if got := c.Stats().Retries; got >= 1 {
+		if got := c.Stats().RetryBalance; got >= 1 {
 			t.Errorf("retries left = %v, want none", got)
 		}
 	})

@@ -53,7 +53,7 @@ func TestOneRequestIsNotSentOnceForEachWarmConnection(t *testing.T) {
 
 func TestSilentRetriesAreChargedAndNotRetriedOnTop(t *testing.T) {
 	c, sent := poisoned(t, 10, capacity.Plan{Attempts: 5})
-	before := c.Stats().Retries
+	before := c.Stats().RetryBalance
 	_, err := get(t, c, "/poison")
 	if !errors.Is(err, errSilentRetries) {
 		t.Errorf("err = %v, want %v", err, errSilentRetries)
@@ -61,7 +61,7 @@ func TestSilentRetriesAreChargedAndNotRetriedOnTop(t *testing.T) {
 	if got := sent.Load(); got != 2 {
 		t.Errorf("sent %d times, want 2", got)
 	}
-	if got := c.Stats().Retries - before; got != -1 {
+	if got := c.Stats().RetryBalance - before; got != -1 {
 		t.Errorf("the budget changed by %v, want -1", got)
 	}
 	wantCount(t, c, "retries_total", "silent", 1)

@@ -9,22 +9,22 @@ import (
 
 // Stats is a client at one instant.
 type Stats struct {
-	Upstream  string        `json:"upstream"`
-	Plan      capacity.Plan `json:"plan"`
-	Places    int           `json:"places"`    // there are; fewer than planned if the upstream turned HTTP/2 down
-	InFlight  int           `json:"inFlight"`  // calls that hold a place
-	Queued    int           `json:"queued"`    // calls that wait for one
-	Open      int           `json:"open"`      // connections, for calls
-	Oldest    time.Duration `json:"oldest"`    // age of the oldest of them
-	Upgraded  int           `json:"upgraded"`  // connections that were upgraded, and belong to their callers
-	Leaked    uint64        `json:"leaked"`    // bodies that nobody read or closed, since New
-	Rate      float64       `json:"rate"`      // attempts per second over the last minute
-	Required  float64       `json:"required"`  // places that the traffic of the last minute needs
-	Hold      time.Duration `json:"hold"`      // mean time in flight over the last minute
-	Refused   uint64        `json:"refused"`   // since New, for any reason
-	Retries   float64       `json:"retries"`   // that the budget allows now
-	Observing bool          `json:"observing"` // in observe mode
-	Draining  bool          `json:"draining"`  // shut down, or about to be
+	Upstream     string        `json:"upstream"`
+	Plan         capacity.Plan `json:"plan"`
+	Places       int           `json:"places"`       // there are; fewer than planned if the upstream turned HTTP/2 down
+	InFlight     int           `json:"inFlight"`     // calls that hold a place
+	Queued       int           `json:"queued"`       // calls that wait for one
+	Open         int           `json:"open"`         // connections, for calls
+	Oldest       time.Duration `json:"oldest"`       // age of the oldest of them
+	Upgraded     int           `json:"upgraded"`     // connections that were upgraded, and belong to their callers
+	Leaked       uint64        `json:"leaked"`       // bodies that nobody read or closed, since New
+	Rate         float64       `json:"rate"`         // attempts per second over the last minute
+	Required     float64       `json:"required"`     // places that the traffic of the last minute needs
+	Hold         time.Duration `json:"hold"`         // mean time in flight over the last minute
+	Refused      uint64        `json:"refused"`      // since New, for any reason
+	RetryBalance float64       `json:"retryBalance"` // retries that the budget allows now
+	Observing    bool          `json:"observing"`    // in observe mode
+	Draining     bool          `json:"draining"`     // shut down, or about to be
 }
 
 // Stats reads the client. Those of one that New has not made are zero.
@@ -37,21 +37,21 @@ func (c *Client) Stats() Stats {
 	s := core.gate.Snapshot()
 	rate, hold := core.flow.Measure(now)
 	stats := Stats{
-		Upstream:  core.name,
-		Plan:      *core.plan.Load(),
-		Places:    s.Places,
-		InFlight:  s.InFlight,
-		Queued:    s.Waiting,
-		Open:      core.dialer.open(),
-		Oldest:    core.dialer.oldest(now),
-		Upgraded:  int(core.dialer.upgraded.Load()),
-		Leaked:    core.telemetry.Leaks(),
-		Rate:      rate,
-		Hold:      hold,
-		Required:  rate * hold.Seconds(),
-		Retries:   core.budget.Balance(now),
-		Observing: s.Observing,
-		Draining:  s.Draining,
+		Upstream:     core.name,
+		Plan:         *core.plan.Load(),
+		Places:       s.Places,
+		InFlight:     s.InFlight,
+		Queued:       s.Waiting,
+		Open:         core.dialer.open(),
+		Oldest:       core.dialer.oldest(now),
+		Upgraded:     int(core.dialer.upgraded.Load()),
+		Leaked:       core.telemetry.Leaks(),
+		Rate:         rate,
+		Hold:         hold,
+		Required:     rate * hold.Seconds(),
+		RetryBalance: core.budget.Balance(now),
+		Observing:    s.Observing,
+		Draining:     s.Draining,
 	}
 	for _, n := range s.Refused {
 		stats.Refused += n

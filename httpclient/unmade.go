@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // errUnmade is what a Client answers that New has not made.
@@ -36,23 +37,33 @@ func (c *Client) http() *http.Client {
 	return c.Client
 }
 
-// Do is http.Client's, and so are the methods below.
-func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.http().Do(req) }
+// named completes the address in an error of http.Client, which has it as the
+// request does: of a path alone nobody could tell the upstream.
+func (c *Client) named(resp *http.Response, err error) (*http.Response, error) {
+	if e, ok := err.(*url.Error); ok && c != nil && c.core != nil && strings.HasPrefix(e.URL, "/") && !strings.HasPrefix(e.URL, "//") {
+		e.URL = c.core.target.String() + e.URL
+	}
+	return resp, err
+}
+
+// Do is http.Client's, and so are the methods below. A request for a path alone,
+// as "/authorize", goes to the target.
+func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.named(c.http().Do(req)) }
 
 // Get sends a GET request.
-func (c *Client) Get(url string) (*http.Response, error) { return c.http().Get(url) }
+func (c *Client) Get(url string) (*http.Response, error) { return c.named(c.http().Get(url)) }
 
 // Head sends a HEAD request.
-func (c *Client) Head(url string) (*http.Response, error) { return c.http().Head(url) }
+func (c *Client) Head(url string) (*http.Response, error) { return c.named(c.http().Head(url)) }
 
 // Post sends a POST request.
 func (c *Client) Post(url, contentType string, body io.Reader) (*http.Response, error) {
-	return c.http().Post(url, contentType, body)
+	return c.named(c.http().Post(url, contentType, body))
 }
 
 // PostForm sends a POST request with a form.
 func (c *Client) PostForm(url string, data url.Values) (*http.Response, error) {
-	return c.http().PostForm(url, data)
+	return c.named(c.http().PostForm(url, data))
 }
 
 // CloseIdleConnections closes the connections that nobody uses.
