@@ -60,6 +60,14 @@ func (h Histogram) quantile(q float64) float64 {
 	return h.Bounds[len(h.Bounds)-1]
 }
 
+// text writes a quantile in the unit that fits.
+func (h Histogram) text(q float64) string {
+	if h.capped(q) {
+		return "more than " + seconds(h.quantile(q))
+	}
+	return seconds(h.quantile(q))
+}
+
 // capped says whether the quantile lies beyond the last bound.
 func (h Histogram) capped(q float64) bool {
 	n := h.count()

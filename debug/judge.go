@@ -116,7 +116,7 @@ func (f *findings) slowness(u Upstream, w window) {
 	deadline := u.Plan.Deadline.Seconds()
 	switch {
 	case n > 0 && share(n, all) >= fewFailures:
-		f.explain("the p95 of a call is "+seconds(p95), levelOf(n, all), "slow", "%d of %s ran out of time in the %s", n, count(all, "call"), w.span())
+		f.explain("the p95 of a call is "+w.duration.text(0.95), levelOf(n, all), "slow", "%d of %s ran out of time in the %s", n, count(all, "call"), w.span())
 	case deadline > 0 && p95 > deadline/2:
 		f.say(warn, "slow", "the p95 is %s, more than half of the deadline of %s", seconds(p95), seconds(deadline))
 	case slowdown(u.Flow) >= slowed && u.Hold-u.Plan.Latency >= felt && all >= enough && u.Required <= nearLimit*float64(u.Places):

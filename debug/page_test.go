@@ -76,6 +76,50 @@ func TestThePagesFilesAreBesideItWhereverItIsMounted(t *testing.T) {
 	}
 }
 
+// TestNothingComesFromElsewhere holds the policy as a whole: a word more in it can undo
+// the rest.
+func TestNothingComesFromElsewhere(t *testing.T) {
+	want := map[string]string{
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"X-Content-Type-Options":       "nosniff",
+		"Referrer-Policy":              "no-referrer",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Cache-Control":                "no-store",
+	}
+	for what, got := range map[string]*httptest.ResponseRecorder{
+		"the page":   ask(Handler(), "GET", "/", "text/html"),
+		"its script": ask(Handler(), "GET", "/?page.js", "*/*"),
+		"JSON":       ask(Handler(), "GET", "/", "application/json"),
+		"text":       ask(Handler(), "GET", "/", "*/*"),
+		"a refusal":  ask(Handler(), "POST", "/", "*/*"),
+	} {
+		for name, value := range want {
+			if has := got.Header().Get(name); has != value {
+				t.Errorf("%s: %s = %q, want %q", what, name, has, value)
+			}
+		}
+	}
+}
+
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		page := Handler(func() Snapshot {
+			n++
+			return Snapshot{Upstreams: []Upstream{{Name: fmt.Sprint("upstream of reading ", n)}}}
+		})
+		for range 3 {
+			ask(page, "GET", "/", "*/*")
+			<-time.After(forgotten/2 + Tick)
+		}
+		ask(page, "GET", "/", "*/*")
+		if got := len(page.tracks); got != 2 {
+			t.Errorf("the page remembers %d upstreams, want the two that were there in the last ten minutes", got)
+		}
+	})
+}
+
 func TestThePageCanOnlyBeRead(t *testing.T) {
 	page := Handler(func() Snapshot { t.Error("a source was read"); return Snapshot{} })
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {

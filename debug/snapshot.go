@@ -82,6 +82,7 @@ type Upstream struct {
 	Dials        map[string]uint64
 	ConnectWait  Histogram // of every attempt, 0 for a reused connection
 	HeaderWait   Histogram // from the connection to the response's headers
+	BodyRead     Histogram // from there to the end of the body, if there is one
 
 	Leaked uint64 // bodies that nobody closed
 

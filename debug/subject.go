@@ -98,6 +98,7 @@ func upstreamFacts(u Upstream, w window) []fact {
 		{"retries", retryShare, fmt.Sprintf("%s; the budget allows %s now", tally(w.retries, w), number(u.RetryBalance))},
 		{"wait for a connection", "", spread(w.connect)},
 		{"wait for headers", brief(p.Attempt), spread(w.headers)},
+		{"reading the body", progress(p), spread(w.body)},
 		{"connections", connectionPlan(p), connections},
 		{"dials by outcome", "", tally(w.made(), w)},
 		{"bodies left open", "", tally(map[string]uint64{"leaked": w.leaked}, w)},
@@ -116,6 +117,13 @@ func connectionPlan(p Plan) string {
 		s += fmt.Sprintf(", %d warm", p.Warm)
 	}
 	return s
+}
+
+func progress(p Plan) string {
+	if p.BodyIdle == 0 {
+		return "–"
+	}
+	return "some each " + brief(p.BodyIdle)
 }
 
 func deadlineOf(p Plan) string {
@@ -141,11 +149,7 @@ func spread(h Histogram) string {
 	if h.count() == 0 {
 		return "–"
 	}
-	beyond := ""
-	if h.capped(0.99) {
-		beyond = "more than "
-	}
-	return fmt.Sprintf("p50 %s, p95 %s, p99 %s%s", seconds(h.quantile(0.5)), seconds(h.quantile(0.95)), beyond, seconds(h.quantile(0.99)))
+	return fmt.Sprintf("p50 %s, p95 %s, p99 %s", h.text(0.5), h.text(0.95), h.text(0.99))
 }
 
 // tally writes counts with the time in which they came.

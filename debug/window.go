@@ -21,6 +21,7 @@ type window struct {
 	attempts         uint64
 	retries, dials   map[string]uint64
 	connect, headers Histogram
+	body             Histogram
 	leaked           uint64
 }
 
@@ -42,6 +43,7 @@ func (u Upstream) since(old Upstream, seconds float64) window {
 	w.dials = since(u.Dials, old.Dials)
 	w.connect = u.ConnectWait.since(old.ConnectWait)
 	w.headers = u.HeaderWait.since(old.HeaderWait)
+	w.body = u.BodyRead.since(old.BodyRead)
 	w.leaked = less(u.Leaked, old.Leaked)
 	return w
 }

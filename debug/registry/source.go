@@ -90,6 +90,8 @@ func (r *reading) client(metric string, l labels, v value) {
 		u.ConnectWait = v.histogram
 	case "header_wait_seconds":
 		u.HeaderWait = v.histogram
+	case "body_seconds":
+		u.BodyRead = v.histogram
 	case "connections":
 		switch l["state"] {
 		case "idle":

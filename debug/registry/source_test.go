@@ -86,7 +86,7 @@ func TestEveryMetricBelongsToItsClient(t *testing.T) {
 	metrics := prometheus.NewRegistry()
 	some := []telemetry.Refusals{{Reason: "some", Refused: 1, Observed: 1}}
 	config := telemetry.ClientConfig{Upstream: "u", Registerer: metrics, State: func() telemetry.State {
-		return telemetry.State{Refusals: some, Limited: some, Upgraded: 1}
+		return telemetry.State{Refusals: some, Limited: some, Upgraded: 1, InFlight: 3, Queued: 4, Idle: 5, Active: 6}
 	}}
 	client, err := telemetry.NewClient(config)
 	if err != nil {
@@ -97,8 +97,27 @@ func TestEveryMetricBelongsToItsClient(t *testing.T) {
 	}
 	client.Attempt(telemetry.Timeout)
 	client.Dial(telemetry.Connect, time.Second)
+	client.ConnectWait(time.Second)
+	client.Headers(time.Second)
+	client.Body(time.Second)
+	client.Retry(telemetry.RetryTimeout)
+	client.Leaked()
 	client.Call(t.Context(), telemetry.OfMethod("GET"), 0, telemetry.Timeout, time.Second)
-	if s := registry.Source(metrics)(); len(s.Upstreams) != 1 || s.Upstreams[0].Name != "u" {
-		t.Errorf("one client is shown as %+v, want one upstream", s.Upstreams)
+	s := registry.Source(metrics)()
+	if len(s.Upstreams) != 1 || s.Upstreams[0].Name != "u" {
+		t.Fatalf("one client is shown as %+v, want one upstream", s.Upstreams)
+	}
+	u := s.Upstreams[0]
+	if u.InFlight != 3 || u.Queued != 4 || u.Idle != 5 || u.Active != 6 || u.Leaked != 1 {
+		t.Errorf("%d in flight, %d queued, %d idle, %d active, %d leaked, want 3, 4, 5, 6 and 1", u.InFlight, u.Queued, u.Idle, u.Active, u.Leaked)
+	}
+	for what, got := range map[string]uint64{
+		"refused": u.Refused["some"], "observed": u.Observed["some"], "retries": u.Retries["timeout"], "dials": u.Dials["connect"],
+		"connect waits": u.ConnectWait.Counts[len(u.ConnectWait.Counts)-1], "header waits": u.HeaderWait.Counts[len(u.HeaderWait.Counts)-1],
+		"bodies read": u.BodyRead.Counts[len(u.BodyRead.Counts)-1],
+	} {
+		if got != 1 {
+			t.Errorf("%s = %d, want 1", what, got)
+		}
 	}
 }
