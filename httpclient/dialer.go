@@ -3,9 +3,11 @@ package httpclient
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -259,5 +261,9 @@ func (d *dialer) handshake(ctx context.Context, c *conn, config *tls.Config) (ne
 		config.ServerName, _, _ = net.SplitHostPort(c.address)
 	}
 	t := tls.Client(c, config)
-	return t, t.HandshakeContext(ctx)
+	err := t.HandshakeContext(ctx)
+	if e, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(e.RecordHeader[:]) == "HTTP/" {
+		err = fmt.Errorf("%w: %w", http.ErrSchemeMismatch, err) // as net/http has it: the target is an http one
+	}
+	return t, err
 }

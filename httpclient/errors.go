@@ -70,14 +70,14 @@ func (e *HostError) Error() string {
 // asked for it comes with it, as http.Client has it.
 type RedirectError struct {
 	Location string
-	Hops     int // followed before this one
-	foreign  bool
+	Hops     int    // followed before this one
+	upstream string // the client's own, if Location is not of it
 }
 
 // Error says why not.
 func (e *RedirectError) Error() string {
-	if e.foreign {
-		return fmt.Sprintf("httpclient: redirect to %s leaves the upstream", e.Location)
+	if e.upstream != "" {
+		return fmt.Sprintf("httpclient: redirect to %s leaves the upstream %s; list its host in Options.Hosts, or take the redirect as a response", e.Location, e.upstream)
 	}
 	return fmt.Sprintf("httpclient: stopped after %d redirects, before %s", e.Hops, e.Location)
 }

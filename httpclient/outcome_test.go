@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,6 +154,19 @@ func TestATLSErrorKeepsItsType(t *testing.T) {
 	_, err := get(t, c, "/")
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
 		t.Errorf("err = %v, want a CertificateVerificationError in it", err)
+	}
+}
+
+func TestAnHTTPTargetThatIsTakenForAnHTTPSOneIsNamedSo(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	c := newClient(t, "https"+strings.TrimPrefix(server.URL, "http"), capacity.Plan{InFlight: 1}, nil)
+	_, err := get(t, c, "/")
+	if !errors.Is(err, http.ErrSchemeMismatch) || outcomeOf(err, t.Context()) != telemetry.TLS {
+		t.Errorf("err = %v, want net/http's ErrSchemeMismatch, of the outcome tls", err)
+	}
+	if err := c.Warm(t.Context()); !errors.Is(err, http.ErrSchemeMismatch) {
+		t.Errorf("Warm() = %v, want net/http's ErrSchemeMismatch", err)
 	}
 }
 

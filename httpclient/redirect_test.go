@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/offtake-go/offtake/capacity"
@@ -48,5 +49,20 @@ func TestARedirectIsAResponseUnlessAskedFor(t *testing.T) {
 			}
 		}
 		wantIdle(t, c)
+	}
+}
+
+func TestARedirectIsFollowedToAnotherHostOfTheUpstream(t *testing.T) {
+	second := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	defer second.Close()
+	handler := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, second.URL, http.StatusFound) }
+	own := strings.TrimPrefix(second.URL, "http://")
+	c, _ := loopback(t, capacity.Plan{InFlight: 1}, &Options{FollowRedirects: true, Hosts: []string{own}}, handler)
+	resp, err := get(t, c, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read(t, resp); resp.StatusCode != http.StatusAccepted {
+		t.Errorf("status %d, want that of the other host, %d", resp.StatusCode, http.StatusAccepted)
 	}
 }

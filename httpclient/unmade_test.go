@@ -3,6 +3,7 @@ package httpclient
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/offtake-go/offtake"
@@ -54,5 +55,28 @@ func TestACopyIsTheSameClient(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Errorf("a second Close() = %v, want nil", err)
+	}
+}
+
+// A path alone goes to the target, and an error that has no more than the path would
+// leave open to which.
+func TestAnErrorNamesTheUpstreamOfAPathAlone(t *testing.T) {
+	c := newClient(t, "http://127.0.0.1:1", capacity.Plan{InFlight: 1}, nil)
+	req, _ := http.NewRequest("GET", "/a?b=c", nil)
+	for method, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"Do":       {second(c.Do(req)), "http://127.0.0.1:1/a?b=c"},
+		"Get":      {second(c.Get("/a")), "http://127.0.0.1:1/a"},
+		"Head":     {second(c.Head("/a")), "http://127.0.0.1:1/a"},
+		"Post":     {second(c.Post("/a", "", nil)), "http://127.0.0.1:1/a"},
+		"PostForm": {second(c.PostForm("/a", nil)), "http://127.0.0.1:1/a"},
+		"whole":    {second(c.Get("http://127.0.0.1:1/b")), "http://127.0.0.1:1/b"},
+		"foreign":  {second(c.Get("//other.example/b")), "//other.example/b"},
+	} {
+		if got, ok := errors.AsType[*url.Error](tt.err); !ok || got.URL != tt.want {
+			t.Errorf("%s() = %v, want an error for %s", method, tt.err, tt.want)
+		}
 	}
 }
