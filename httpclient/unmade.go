@@ -40,7 +40,7 @@ func (c *Client) http() *http.Client {
 // named completes the address in an error of http.Client, which has it as the
 // request does: of a path alone nobody could tell the upstream.
 func (c *Client) named(resp *http.Response, err error) (*http.Response, error) {
-	if e, ok := err.(*url.Error); ok && c != nil && c.core != nil && strings.HasPrefix(e.URL, "/") && !strings.HasPrefix(e.URL, "//") {
+	if e, ok := errors.AsType[*url.Error](err); ok && c != nil && c.core != nil && strings.HasPrefix(e.URL, "/") && !strings.HasPrefix(e.URL, "//") {
 		e.URL = c.core.target.String() + e.URL
 	}
 	return resp, err
