@@ -143,6 +143,18 @@ func TestTheGateOpensDegradedAfterTheStatedTime(t *testing.T) {
 	}
 }
 
+func TestAnUpstreamThatIsDownAtTheStartIsLoggedOnceAndAStopIsNoError(t *testing.T) {
+	s, out := open(t, write(t, one, "http://127.0.0.1:1"), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
+	_, stop := running(t, s, http.NotFoundHandler())
+	eventually(t, "tried three times", func() bool { return s.Ready().Stats().Checks[0].Attempts >= 3 })
+	if err := stop(); err != nil {
+		t.Errorf("Serve() = %v, want nil", err)
+	}
+	if got := out.String(); strings.Count(got, "upstream is not warm yet") != 1 || strings.Contains(got, "level=ERROR") {
+		t.Errorf("the log has not one line for the upstream and no error:\n%s", got)
+	}
+}
+
 func TestTheStartNamesWhatNobodyUsesAndWhatTheFileLacks(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	s, out := open(t, write(t, one, upstream(t).URL), Options{

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake/readiness"
 )
 
 // warm is the readiness check of one upstream. An optional one is given one
@@ -29,13 +31,24 @@ func (s *Service) warm(name string, c client, optional bool) func(context.Contex
 			s.settle(ctx, name, nil)
 			return nil
 		}
-		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream is not warm yet", slog.String("upstream", name), slog.Any("error", err))
+		if s.isNews(name, err) {
+			s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream is not warm yet", slog.String("upstream", name), slog.Any("error", err))
+		}
 		if optional || after > 0 && s.sinceStart() >= after {
 			s.settle(ctx, name, err)
 			return nil
 		}
 		return err
 	}
+}
+
+// isNews is false for what the attempt before failed with, since attempts follow
+// each other by the second, and for what a stop cuts off.
+func (s *Service) isNews(name string, err error) bool {
+	stats := s.ready.Stats()
+	return stats.State != readiness.Draining && !slices.ContainsFunc(stats.Checks, func(c readiness.Check) bool {
+		return c.Name == name && c.Err != nil && c.Err.Error() == err.Error()
+	})
 }
 
 // settle tells the gate whether the service is open without an upstream. The gate
@@ -81,7 +94,7 @@ func (s *Service) start(ctx context.Context) {
 	s.started = time.Now()
 	s.mu.Unlock()
 	if err := s.ready.Run(ctx); err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && s.ready.State() != readiness.Draining {
 			s.options.Logger.LogAttrs(ctx, slog.LevelError, "readiness stays closed", slog.Any("error", err))
 		}
 		return
