@@ -60,10 +60,10 @@ replicas: {min: 6}
 door: {inFlight: 8}
 upstreams:
   processor: {target: "https://processor.example", rate: 120/s, latency: 1200ms, limit: 200}
-  ledger: {target: "https://ledger.example/v1", inFlight: 4}
+  ledger: {target: "https://ledger.example", inFlight: 4}
 `)
-	_, err := Open(path, &Options{Registerer: registry, HTTP: map[string]httpclient.Options{"leger": {}}})
-	for _, part := range []string{"infeasible", "processor", "ledger", "paths belong to requests", `"leger"`} {
+	_, err := Open(path, &Options{Registerer: registry, HTTP: map[string]httpclient.Options{"ledger": {WarmPath: "healthz"}, "leger": {}}})
+	for _, part := range []string{"infeasible", "processor", "ledger", "Options.WarmPath", `"leger"`} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("Open() = %v, want it to contain %q", err, part)
 		}

@@ -102,6 +102,9 @@ func targetProblem(u Upstream) string {
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		return fmt.Sprintf("%q is not an absolute URL; https://processor.example would do", brief(u.Target))
 	}
+	if parsed.User != nil || strings.TrimPrefix(parsed.Path, "/") != "" || parsed.RawQuery != "" || parsed.Fragment != "" {
+		return fmt.Sprintf("%q has more than a host; %s://%s would do, and paths belong to requests", brief(parsed.Redacted()), parsed.Scheme, parsed.Host)
+	}
 	return ""
 }
 

@@ -156,6 +156,8 @@ func TestMistakesOfTheSizesPointAtTheirKeys(t *testing.T) {
 		{"a whole rollout at once", "service: a\nreplicas: {min: 2, unavailable: 100%}\nupstreams:\n  b: {target: 'http://b', rate: 1/s, latency: 2s}\n", "2:33: replicas.unavailable: 100% takes away all"},
 		{"a door without places", head + "door: {queue: 3}\n", "3:7: door.inFlight: it is required"},
 		{"a grpc target with a scheme", head + "upstreams:\n  b: {target: 'https://b', protocol: grpc, inFlight: 1}\n", "4:15: upstreams.b.target: \"https://b\" is not a grpc target"},
+		{"a target with a path", head + "upstreams:\n  b: {target: 'https://b:8443/v1', inFlight: 1}\n", `4:15: upstreams.b.target: "https://b:8443/v1" has more than a host; https://b:8443 would do`},
+		{"a target with a user", head + "upstreams:\n  b: {target: 'https://me:secret@b', inFlight: 1}\n", `4:15: upstreams.b.target: "https://me:xxxxx@b" has more than a host; https://b would do`},
 		{"zones that do not add up", head + "callers: {c: {zones: {x: 70%, y: 20%}}}\n", "3:22: callers.c.zones: the shares add up to 90%"},
 		{"a degraded latency below the mean", head + "upstreams:\n  b: {target: 'http://b', rate: 1/s, latency: 2s, degraded: 1s}\n", "4:61: upstreams.b.degraded: 1s is less"},
 		{"a number too large", head + "upstreams:\n  b: {target: 'http://b', rate: 1/s, latency: 1s, headroom: 1e400}\n", `4:61: upstreams.b.headroom: "1e400" is more than a number can be`},

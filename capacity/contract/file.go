@@ -27,8 +27,8 @@ type File struct {
 }
 
 // Load reads the contract in the file at path with the overlay of one environment;
-// "" is none. It returns all mistakes at once, each a [*Mistake], those of the
-// other environments included as far as they can be seen without the base.
+// "" is none. It returns all mistakes at once, each a [*Mistake]: those of spelling
+// and form in all environments, or, if there are none, those of what was read.
 func Load(path, environment string) (*Contract, error) {
 	f, err := os.Open(path)
 	if err != nil {
