@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
@@ -227,7 +226,7 @@ func (w *World) detail(f Finding, found []Finding) string {
 	}
 	d := w.Contract.Demand(f.Subject)
 	d.Replicas, d.MaxReplicas = w.Service.Min, w.Service.Max
-	d.Surge, d.Unavailable = capacity.Pods{Count: w.Service.Extra}, capacity.Pods{Count: w.Service.Missing}
+	d.Surge, d.Unavailable = w.Service.surge, w.Service.unavailable
 	_, err := d.Plan()
 	if e, ok := infeasible(err); ok {
 		return e.Explain()

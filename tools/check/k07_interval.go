@@ -22,7 +22,7 @@ func ruleK07() Rule {
 		Source: "hosts come back only at a sweep", Needs: "outlier detection, the rollout, and the time to start and warm",
 	}, func(w *World, emit func(Place, k07)) {
 		s := w.Service
-		batch, each := s.Extra+s.Missing, s.Start+s.Warm+s.MinReady
+		batch, each := s.batch(s.Max), s.Start+s.Warm+s.MinReady
 		for _, c := range w.detected() {
 			if c.Inbound && batch > 0 && each > 0 {
 				emit(Place{Subject: c.Name, Ref: s.Ref}, k07{s.Max, batch, each, c.Policy.Detector.Interval})

@@ -58,13 +58,14 @@ func ruleO06() Rule {
 	}, func(w *World, emit func(Place, o06)) {
 		s := w.Service
 		perBatch := s.Start + s.Warm + s.MinReady
-		if perBatch == 0 || s.Extra+s.Missing == 0 {
+		if perBatch == 0 {
 			return
 		}
 		w.eachDetector(func(p Place, c Call, hosts int, e Era) {
-			if d := c.Policy.Detector; c.Inbound {
+			batch := s.batch(hosts)
+			if d := c.Policy.Detector; c.Inbound && batch > 0 {
 				counts := !s.Gated && s.Warm > 0 && isServerError(s.Answers)
-				emit(p, o06{hosts, d.Max, w.threshold(c.Policy, e), s.Extra + s.Missing, perBatch, d.Base, d.Interval, counts, e.Ejector, int(s.MinReady)})
+				emit(p, o06{hosts, d.Max, w.threshold(c.Policy, e), batch, perBatch, d.Base, d.Interval, counts, e.Ejector, int(s.MinReady)})
 			}
 		})
 	})

@@ -24,12 +24,11 @@ func (w *World) readService() {
 	*s = Service{
 		Name: c.Service, Ref: w.at("replicas"), Min: c.Replicas.Min, Max: max(c.Replicas.Max, c.Replicas.Min), Draining: c.Replicas.Draining,
 		Start: c.Start.Time.Seconds(), Warm: c.Start.Warm.Seconds(), Answers: c.Start.Answers, Gated: c.Start.Ready != "process",
-		Grace: 30, DoorRef: w.at("door"), Workload: c.Service,
+		Grace: 30, DoorRef: w.at("door"), Workload: c.Service, surge: c.Replicas.Surge, unavailable: c.Replicas.Unavailable,
 	}
 	if s.Answers == "" {
 		s.Answers = "queue"
 	}
-	s.Extra, s.Missing = capacity.RolloutPods(s.Max, c.Replicas.Surge, c.Replicas.Unavailable)
 	w.home = w.namespace
 	if o := w.workload(); o != nil {
 		w.home = cmp.Or(w.home, o.Namespace)
@@ -42,7 +41,15 @@ func (w *World) readService() {
 		}
 	}
 	w.readAutoscaler()
+	s.Extra, _ = capacity.RolloutPods(s.Max, s.surge, s.unavailable)
+	_, s.Missing = capacity.RolloutPods(s.Min, s.surge, s.unavailable)
 	w.readDoor()
+}
+
+// batch is how many of some replicas a rollout replaces at once.
+func (s Service) batch(replicas int) int {
+	extra, missing := capacity.RolloutPods(replicas, s.surge, s.unavailable)
+	return extra + missing
 }
 
 // workload finds the Deployment or StatefulSet of the service: the one of its name,
@@ -85,7 +92,7 @@ func (w *World) readStatefulSet(o *manifest.Object, d *appsv1.StatefulSet) {
 		s.Max = max(s.Max, s.Min)
 	}
 	s.MinReady = float64(d.Spec.MinReadySeconds)
-	s.Extra, s.Missing = 0, 1 // one pod at a time, by default
+	s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{Count: 1} // by default
 	w.readPod(o, &d.Spec.Template)
 }
 
@@ -97,14 +104,13 @@ func (w *World) readDeployment(o *manifest.Object, d *appsv1.Deployment) {
 		s.Max = max(s.Max, s.Min)
 	}
 	s.MinReady = float64(d.Spec.MinReadySeconds)
-	surge, unavailable := capacity.Pods{Percent: 25}, capacity.Pods{Percent: 25}
+	s.surge, s.unavailable = capacity.Pods{Percent: 25}, capacity.Pods{Percent: 25}
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
-		surge, unavailable = podsOf(r.MaxSurge, surge), podsOf(r.MaxUnavailable, unavailable)
+		s.surge, s.unavailable = podsOf(r.MaxSurge, s.surge), podsOf(r.MaxUnavailable, s.unavailable)
 	}
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
-		surge, unavailable = capacity.Pods{}, capacity.Pods{}
+		s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{}
 	}
-	s.Extra, s.Missing = capacity.RolloutPods(s.Max, surge, unavailable)
 	w.readPod(o, &d.Spec.Template)
 }
 

@@ -185,9 +185,11 @@ type Service struct {
 	// Known says that a workload's manifest was found.
 	Known bool
 
-	// Min and Max are the replicas, Extra and Missing what a rollout adds and takes
-	// away, Draining the replaced pods that still hold connections.
+	// Min and Max are the replicas, Extra what a rollout adds to the most of them and
+	// Missing what it takes from the least, Draining the replaced pods that still hold
+	// connections.
 	Min, Max, Extra, Missing, Draining int
+	surge, unavailable                 capacity.Pods
 
 	// AutoMax is the autoscaler's maxReplicas; 0 without one.
 	AutoMax int

@@ -1,0 +1,61 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/offtake-go/offtake/capacity/contract"
+	"github.com/offtake-go/offtake/tools/check/manifest"
+)
+
+const scaledService = `service: pay
+replicas: {min: 4, max: 24, surge: 25%, unavailable: 25%}
+callers: {checkout: {rate: 100/s, deadline: 8s, replicas: 4}}
+door: {inFlight: 6, latency: 200ms}
+start: {time: 2s}
+upstreams:
+  ledger: {target: 'http://ledger', rate: 100/s, latency: 200ms, limit: 300, inFlight: 12}
+`
+
+const scaledManifests = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: pay}
+spec: {template: {spec: {containers: [{name: pay}]}}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: pay}
+spec: {minReplicas: 4, maxReplicas: 24, scaleTargetRef: {kind: Deployment, name: pay}}
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: pay}
+spec: {host: pay, trafficPolicy: {outlierDetection: {interval: 10s}}}
+`
+
+// The surge meets the upstream's limit when there are most replicas, and the pods
+// that are missing are missed when there are fewest.
+func TestARolloutIsAShareOfTheReplicasItMeets(t *testing.T) {
+	for name, contractText := range map[string]string{
+		"the contract has the most":     scaledService,
+		"the autoscaler alone has them": strings.Replace(scaledService, ", max: 24, surge: 25%, unavailable: 25%", "", 1),
+	} {
+		c, err := contract.Parse("f", []byte(contractText), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := NewWorld(c, manifest.Parse("mesh.yaml", []byte(scaledManifests)), Options{})
+		for rule, want := range map[string]string{
+			"C03": "12 x 30 pods = 360 vs limit 300",
+			"C04": "",
+			"K06": "0.8333 x 4/3 = 1.111",
+			"K07": "24 pods replaced in 4 s",
+			"K08": "30 x 12 = 360 vs 300",
+		} {
+			found := only(w, rule)
+			if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || !strings.Contains(found[0].Evidence, want)) {
+				t.Errorf("%s: %s = %+v, want %q", name, rule, found, want)
+			}
+		}
+	}
+}
