@@ -29,10 +29,10 @@ func Example() {
 	check(err)
 	check(processor.Warm(ctx)) // the whole pool stands before the first call
 	resp, err := processor.Post("/authorize", "application/json", nil)
-	check(err) // busy is an *offtake.Error: nothing was sent
+	check(err)              // busy is an *offtake.Error: nothing was sent
+	defer resp.Body.Close() // until then the call holds its place
 	fmt.Println(resp.Status, processor.Stats().Open, "connections")
 	// README: to here
-	resp.Body.Close()
 	// Output:
 	// 33 places of 200 connections, 7 calls may wait 225ms
 	// 200 OK 33 connections
