@@ -2,6 +2,7 @@ package httpclient_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -142,6 +143,49 @@ func ExampleClient_sdk() {
 
 	fmt.Println(sdk{http: bank.Client}.balance()) // every bound holds there too
 	// Output: 42 <nil>
+}
+
+// signer stands for what was wrapped around a transport before.
+type signer struct{ next http.RoundTripper }
+
+func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer token")
+	return s.next.RoundTrip(req)
+}
+
+// A client that there is already, with a transport of its own and something wrapped
+// around it, keeps both:
+//
+//	&http.Client{Timeout: 5 * time.Second, Transport: signer{transport}}
+func ExampleOptions_existing() {
+	server := upstream(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Header.Get("Authorization")) })
+	defer server.Close()
+	transport := &http.Transport{
+		Proxy:           http.ProxyFromEnvironment,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, // with roots and client certificates
+	}
+
+	options := isolated("bank")
+	options.Base = transport
+	options.Wrap = func(next http.RoundTripper) http.RoundTripper { return signer{next} }
+	demand := capacity.Demand{Rate: 20, Latency: 80 * time.Millisecond, Replicas: 2, Deadline: 5 * time.Second}
+	plan, err := demand.Plan()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bank, err := httpclient.New(server.URL, plan, options)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer bank.Close()
+
+	// What takes an http.RoundTripper takes this one, with every bound in it.
+	own := http.Client{Transport: bank.Transport}
+	fmt.Println(sdk{http: &own}.balance())
+	// Output: Bearer token <nil>
 }
 
 func ExampleClient_retries() {
