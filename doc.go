@@ -7,4 +7,8 @@
 // derives the size of each gate from the traffic (package capacity), bounds
 // every call in time, shows every wait, says busy where a service is only busy,
 // and opens readiness only when the pools are warm.
+//
+// Package factory builds a whole service from one file. By hand one begins with a
+// capacity.Demand and a client of package httpclient or grpcclient: see the
+// examples.
 package offtake
