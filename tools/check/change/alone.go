@@ -1,9 +1,7 @@
 package change
 
 import (
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/offtake-go/offtake/capacity/contract"
@@ -15,7 +13,7 @@ func alone(before, after *contract.Contract, path string) []Effect {
 	keys := strings.Split(path, ".")
 	hybrid := replaced(reflect.ValueOf(*before), reflect.ValueOf(*after), keys).Interface().(contract.Contract)
 	var effects []Effect
-	for _, name := range slices.Sorted(maps.Keys(hybrid.Upstreams)) {
+	for _, name := range names(&hybrid) {
 		if keys[0] == "upstreams" && keys[1] != name {
 			continue
 		}

@@ -2,7 +2,6 @@ package change
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,7 +24,10 @@ type Change struct {
 	Alone []Effect
 }
 
-// An Effect is what all changes together do to one upstream.
+// Same reports whether two changes are of one key and from and to the same values.
+func (c Change) Same(o Change) bool { return c.Path == o.Path && c.Old == o.Old && c.New == o.New }
+
+// An Effect is what all changes together do to one upstream, or to the [Door].
 type Effect struct {
 	Upstream string
 	Old, New Sizes
@@ -54,10 +56,9 @@ func Compare(before, after *contract.Contract) *Diff {
 			ch.Alone = alone(before, after, ch.Path)
 		}
 	}
-	names := slices.Collect(maps.Keys(before.Upstreams))
-	names = append(names, slices.Collect(maps.Keys(after.Upstreams))...)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	all := append(names(before), names(after)...)
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
 		old, had := sizesOf(before, name)
 		now, has := sizesOf(after, name)
 		if (had || has) && old != now {

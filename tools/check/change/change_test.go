@@ -110,3 +110,49 @@ func TestTheContractsThatAreComparedStayAsTheyAre(t *testing.T) {
 		t.Errorf("after Compare the old contract has %d connections, want 50", got)
 	}
 }
+
+// effectOf returns what an upstream, or the door, does after a change of one text.
+func effectOf(t *testing.T, contractText, from, to, name string) Effect {
+	t.Helper()
+	d := Compare(parse(t, contractText), parse(t, strings.Replace(contractText, from, to, 1)))
+	i := slices.IndexFunc(d.Effects, func(e Effect) bool { return e.Upstream == name })
+	if i < 0 {
+		t.Fatalf("%q to %q: effects %+v, want one on %s", from, to, d.Effects, name)
+	}
+	return d.Effects[i]
+}
+
+func TestTheDoorIsAPoolToo(t *testing.T) {
+	doored := strings.Replace(gateway, "upstreams:", "door: {inFlight: 64, latency: 400ms}\nupstreams:", 1)
+	for _, c := range []struct{ from, to, want string }{
+		{"inFlight: 64", "inFlight: 7", "48 in flight on 42 places: 12.50% cannot be carried"},
+		{"checkout: {rate: 120/s", "checkout: {rate: 1200/s", "480 in flight on 384 places: 20.00% cannot be carried"},
+		{"latency: 400ms", "latency: 4s", "480 in flight on 384 places: 20.00% cannot be carried"},
+		{"min: 6", "min: 1", "48 in flight on 64 places: 1.78% of calls wait"},
+	} {
+		if e := effectOf(t, doored, c.from, c.to, Door); e.New.AtPeak() != c.want || !e.Worse {
+			t.Errorf("%q to %q: %q, worse %v, want %q", c.from, c.to, e.New.AtPeak(), e.Worse, c.want)
+		}
+	}
+	d := Compare(parse(t, doored), parse(t, gateway))
+	if e := d.Effects[0]; e.Upstream != Door || e.New.AtPeak() != "not there" || e.Worse {
+		t.Errorf("without the door: %+v, want that it is not there", e)
+	}
+}
+
+func TestATimeoutBelowTheLatencyIsWorse(t *testing.T) {
+	e := effectOf(t, gateway, "timeout: 5s", "timeout: 500ms", "card-processor")
+	if want := "144 in flight on 300 places: 48% taken; a mean of 1.2 s is longer than the 500ms that a call may take"; e.New.AtDegraded() != want || !e.Worse {
+		t.Errorf("AtDegraded() = %q, worse %v, want %q", e.New.AtDegraded(), e.Worse, want)
+	}
+	if was, is := e.Old.Bounds(), e.New.Bounds(); was != "1 attempt within 5s" || is != "1 attempt within 500ms" {
+		t.Errorf("Bounds() = %q, was %q", is, was)
+	}
+}
+
+func TestFewIdleConnectionsAreDialedAnew(t *testing.T) {
+	e := effectOf(t, gateway, ", maxIdle: 50", "", "card-processor")
+	if want := "36 in flight on 300 places: fewer than 0.01% of calls wait; 29.7% dial a new connection"; e.New.AtPeak() != want {
+		t.Errorf("AtPeak() = %q, want %q", e.New.AtPeak(), want)
+	}
+}

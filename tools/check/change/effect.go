@@ -3,14 +3,20 @@ package change
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/capacity/contract"
 )
 
-// Sizes are what one upstream gets, and what its traffic needs. They compare with
-// ==.
+// Door stands for the service's own door among the upstreams. No upstream has that
+// name.
+const Door = "the door"
+
+// Sizes are what one upstream gets, or the door, and what its traffic needs. They
+// compare with ==; the zero value is of one that is not there.
 type Sizes struct {
 	// Places are those of all replicas together; 0 is no limit.
 	Places int
@@ -24,16 +30,30 @@ type Sizes struct {
 	// mean and with the degraded latency; 0 if unknown.
 	Rate, Peak, Degraded float64
 
-	// WaitChance is the share of calls that wait at the peak.
-	WaitChance float64
+	// WaitChance is the share of calls that wait at the peak, DialChance that of those
+	// for which no connection was kept.
+	WaitChance, DialChance float64
 
 	// Infeasible says that the demand can not be met, and the sizes are the best
 	// there are.
 	Infeasible bool
 }
 
-// sizesOf derives the sizes of an upstream; false if the contract does not have it.
+// names are the upstreams of a contract, and its door.
+func names(c *contract.Contract) []string {
+	all := slices.Sorted(maps.Keys(c.Upstreams))
+	if c.Door != nil {
+		all = append(all, Door)
+	}
+	return all
+}
+
+// sizesOf derives the sizes of an upstream or of the door; false if the contract does
+// not have it.
 func sizesOf(c *contract.Contract, name string) (Sizes, bool) {
+	if name == Door {
+		return sizesOfDoor(c)
+	}
 	u, ok := c.Upstreams[name]
 	if !ok {
 		return Sizes{}, false
@@ -50,17 +70,48 @@ func sizesOf(c *contract.Contract, name string) (Sizes, bool) {
 	if k := u.Client; k != nil {
 		s.Each, s.Deadline, s.Attempts = k.MaxConns, k.Timeout, max(u.Attempts, 1)
 	}
-	s.Places = s.Each * c.Replicas.Min
 	mean := u.Latency.Seconds()
 	if u.P50 > 0 {
 		mean = capacity.FitLognormal(u.P50.Seconds(), u.P99.Seconds()).Mean()
 	}
-	s.Peak = capacity.Little(s.Rate, mean)
-	s.Degraded = capacity.Little(s.Rate, u.Degraded.Seconds())
-	if s.Each > 0 && s.Peak > 0 {
-		s.WaitChance = capacity.ErlangC(s.Each, s.Peak/float64(c.Replicas.Min))
+	s = s.under(mean, u.Degraded.Seconds(), c.Replicas.Min)
+	if k := u.Client; k != nil && s.Peak > 0 && (k.MaxConns == 0 || idle(k) < k.MaxConns) {
+		s.DialChance = capacity.DialChance(s.Peak/float64(c.Replicas.Min), idle(k))
 	}
 	return s, true
+}
+
+// idle is how many connections a client keeps.
+func idle(k *contract.Client) int {
+	if k.MaxIdle == 0 {
+		return 2 // http.DefaultMaxIdleConnsPerHost
+	}
+	return k.MaxIdle
+}
+
+func sizesOfDoor(c *contract.Contract) (Sizes, bool) {
+	if c.Door == nil {
+		return Sizes{}, false
+	}
+	plan, err := c.Door.Plan()
+	if err != nil {
+		return Sizes{}, false // one key of a door that comes or goes
+	}
+	s := Sizes{Each: plan.InFlight, Deadline: plan.Deadline, Attempts: 1}
+	for _, name := range slices.Sorted(maps.Keys(c.Callers)) { // a sum of floats depends on its order
+		s.Rate += float64(c.Callers[name].Rate)
+	}
+	return s.under(c.Door.Latency.Seconds(), 0, c.Replicas.Min), true
+}
+
+// under adds what latencies in seconds make of the rate.
+func (s Sizes) under(mean, degraded float64, replicas int) Sizes {
+	s.Places = s.Each * replicas
+	s.Peak, s.Degraded = capacity.Little(s.Rate, mean), capacity.Little(s.Rate, degraded)
+	if s.Each > 0 && s.Peak > 0 {
+		s.WaitChance = capacity.ErlangC(s.Each, s.Peak/float64(replicas))
+	}
+	return s
 }
 
 // worseThan compares what can not be carried first, and then what waits.
@@ -69,7 +120,15 @@ func (s Sizes) worseThan(old Sizes) bool {
 	if loss != was {
 		return loss > was
 	}
+	if late, was := s.late(s.Peak) || s.late(s.Degraded), old.late(old.Peak) || old.late(old.Degraded); late != was {
+		return late
+	}
 	return s.WaitChance > old.WaitChance+0.01
+}
+
+// late reports whether a call takes longer than it may, on average.
+func (s Sizes) late(load float64) bool {
+	return s.Deadline > 0 && load > s.Rate*s.Deadline.Seconds()
 }
 
 func (s Sizes) loss(load float64) float64 {
@@ -81,10 +140,27 @@ func (s Sizes) loss(load float64) float64 {
 
 // AtPeak says in a sentence what the sizes do at the peak.
 func (s Sizes) AtPeak() string {
-	if s.Peak == 0 {
+	switch {
+	case s == Sizes{}:
+		return "not there"
+	case s.Peak == 0:
 		return "the peak is not known"
+	case s.DialChance >= 0.01:
+		return s.at(s.Peak, true) + fmt.Sprintf("; %.3g%% dial a new connection", 100*s.DialChance)
 	}
 	return s.at(s.Peak, true)
+}
+
+// Bounds says what bounds one call.
+func (s Sizes) Bounds() string {
+	attempts := "1 attempt"
+	if s.Attempts > 1 {
+		attempts = fmt.Sprintf("%d attempts", s.Attempts)
+	}
+	if s.Deadline == 0 {
+		return attempts + " without a deadline"
+	}
+	return fmt.Sprintf("%s within %v", attempts, s.Deadline)
 }
 
 // AtDegraded says what they do when the upstream is as slow as it may become; "" if
@@ -105,6 +181,14 @@ func waits(chance float64) string {
 }
 
 func (s Sizes) at(load float64, peak bool) string {
+	text := s.carried(load, peak)
+	if s.late(load) {
+		text += fmt.Sprintf("; a mean of %.4g s is longer than the %v that a call may take", load/s.Rate, s.Deadline)
+	}
+	return text
+}
+
+func (s Sizes) carried(load float64, peak bool) string {
 	if s.Places == 0 {
 		return fmt.Sprintf("%.4g in flight, and no limit", load)
 	}

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/offtake-go/offtake/capacity/contract"
@@ -33,29 +36,90 @@ func diff(c *call, args []string) (int, error) {
 	if *simulated && *format == "json" {
 		return exitBadInput, errors.New("offtake diff: -simulate has no json; text or markdown would do")
 	}
-	var sides [2]*contract.Contract
+	var files [2]*contract.File
 	for i, end := range ends {
 		name, data, err := readEnd(c.ctx, end, *file)
 		if err == nil {
-			sides[i], err = contract.Parse(name, data, *environment)
+			files[i], err = contract.Read(name, data)
 		}
 		if err != nil {
 			return exitBadInput, err
 		}
 	}
-	d := change.Compare(sides[0], sides[1])
-	if err := c.printDiff(d, *format); err != nil {
+	parts, err := compare(files, *environment)
+	if err != nil {
+		return exitBadInput, err
+	}
+	if err := c.printDiff(parts, *format); err != nil {
 		return exitBadInput, err
 	}
 	if *simulated {
-		if err := c.simulateDiff(sides, *format == "markdown"); err != nil {
+		if err := c.simulateDiff(parts[0].sides, *format == "markdown"); err != nil {
 			return exitBadInput, err
 		}
 	}
-	if *failOnWorse && worse(d) {
+	if *failOnWorse && slices.ContainsFunc(parts, part.worse) {
 		return exitFindings, nil
 	}
 	return exitOK, nil
+}
+
+// A part is what is between two contracts in one environment; "" is none.
+type part struct {
+	environment string
+	sides       [2]*contract.Contract
+	*change.Diff
+
+	// only says that one file alone has the environment, and which.
+	only string
+}
+
+func (p part) worse() bool {
+	return slices.ContainsFunc(p.Effects, func(e change.Effect) bool { return e.Worse })
+}
+
+// compare compares the environment that was asked for; without one the files as they
+// are, and each environment that does not change in the same way. It is tempting to
+// leave those to -env, but then a change of production alone is no change.
+func compare(files [2]*contract.File, environment string) ([]part, error) {
+	first, err := comparePart(files, environment)
+	if err != nil || environment != "" {
+		return []part{first}, err
+	}
+	parts := []part{first}
+	old, now := files[0].Environments(), files[1].Environments()
+	all := slices.Concat(old, now)
+	slices.Sort(all)
+	for _, env := range slices.Compact(all) {
+		switch {
+		case !slices.Contains(old, env):
+			parts = append(parts, part{environment: env, Diff: &change.Diff{}, only: "new"})
+			continue
+		case !slices.Contains(now, env):
+			parts = append(parts, part{environment: env, Diff: &change.Diff{}, only: "gone"})
+			continue
+		}
+		p, err := comparePart(files, env)
+		if err != nil {
+			return nil, err
+		}
+		if !reflect.DeepEqual(p.Diff, first.Diff) {
+			parts = append(parts, p)
+		}
+	}
+	return parts, nil
+}
+
+func comparePart(files [2]*contract.File, environment string) (part, error) {
+	p := part{environment: environment}
+	for i, f := range files {
+		var err error
+		if p.sides[i], err = f.Contract(environment); err != nil {
+			return p, err
+		}
+	}
+	p.Diff = change.Compare(p.sides[0], p.sides[1])
+	return p, nil
 }
 
 // simulateDiff prints what both sides do, as a table that markdown must not reflow.
@@ -70,15 +134,6 @@ func (c *call) simulateDiff(sides [2]*contract.Contract, fenced bool) error {
 	return err
 }
 
-func worse(d *change.Diff) bool {
-	for _, e := range d.Effects {
-		if e.Worse {
-			return true
-		}
-	}
-	return false
-}
-
 // readEnd reads one side: a file, REVISION:PATH, or the file at a revision.
 func readEnd(ctx context.Context, end, file string) (name string, data []byte, err error) {
 	data, err = os.ReadFile(end)
@@ -88,12 +143,12 @@ func readEnd(ctx context.Context, end, file string) (name string, data []byte, e
 	if strings.HasPrefix(end, "-") {
 		return "", nil, fmt.Errorf("offtake diff: %q is neither a file nor a revision", end)
 	}
-	object := end
+	dir, object := ".", end
 	if !strings.Contains(end, ":") {
-		object = end + ":./" + file
+		dir, object = filepath.Dir(file), end+":./"+filepath.Base(file)
 	}
 	var stderr bytes.Buffer
-	git := exec.CommandContext(ctx, "git", "show", object)
+	git := exec.CommandContext(ctx, "git", "-C", dir, "show", object)
 	git.Stderr = &stderr
 	if data, err = git.Output(); err != nil {
 		return "", nil, fmt.Errorf("offtake diff: %q is neither a file nor a git revision with %s: %s", end, file, strings.TrimSpace(stderr.String()))
@@ -101,34 +156,50 @@ func readEnd(ctx context.Context, end, file string) (name string, data []byte, e
 	return object, data, nil
 }
 
-func (c *call) printDiff(d *change.Diff, format string) error {
+func (c *call) printDiff(parts []part, format string) error {
+	bullet := "  "
 	switch format {
 	case "json":
-		return c.printJSON(jsonDiff(d))
-	case "text", "markdown":
+		return c.printJSON(jsonDiff(parts))
+	case "markdown":
+		bullet = "- "
+	case "text":
 	default:
 		return fmt.Errorf("offtake diff: format %q is not known; text, json or markdown would do", format)
 	}
-	if len(d.Changes) == 0 {
-		fmt.Fprintln(c.stdout, "no change")
-		return nil
-	}
-	bullet := "  "
-	if format == "markdown" {
-		bullet = "- "
-	}
-	kind := "no capacity change"
-	if d.Capacity() {
-		kind = "CAPACITY CHANGE"
-	}
-	fmt.Fprintf(c.stdout, "%s\n\n", kind)
-	for _, ch := range d.Changes {
-		c.printChange(ch, bullet, len(d.Changes) > 1)
-	}
-	for _, e := range d.Effects {
-		c.printEffect(e, bullet)
+	for i, p := range parts {
+		if i > 0 {
+			fmt.Fprintf(c.stdout, "\nin the environment %s: ", p.environment)
+		}
+		c.printPart(p, bullet, i > 0 && slices.EqualFunc(p.Changes, parts[0].Changes, change.Change.Same))
 	}
 	return nil
+}
+
+// printPart leaves out changes that have been printed.
+func (c *call) printPart(p part, bullet string, printed bool) {
+	switch {
+	case p.only != "":
+		fmt.Fprintln(c.stdout, p.only)
+		return
+	case printed && len(p.Changes) > 0:
+		fmt.Fprintln(c.stdout, "the same changes")
+	case len(p.Changes) == 0:
+		fmt.Fprintln(c.stdout, "no change")
+		return
+	case p.Capacity():
+		fmt.Fprint(c.stdout, "CAPACITY CHANGE\n\n")
+	default:
+		fmt.Fprint(c.stdout, "no capacity change\n\n")
+	}
+	for _, ch := range p.Changes {
+		if !printed {
+			c.printChange(ch, bullet, len(p.Changes) > 1)
+		}
+	}
+	for _, e := range p.Effects {
+		c.printEffect(e, bullet)
+	}
 }
 
 // printChange prints one change, and what it does alone where there are others.
@@ -160,6 +231,9 @@ func (c *call) printEffect(e change.Effect, bullet string) {
 	if now := e.New.AtDegraded(); now != "" {
 		fmt.Fprintf(c.stdout, "%sdegraded: %s\n%sbefore:   %s\n", bullet, now, bullet, orNone(e.Old.AtDegraded()))
 	}
+	if now, was := e.New.Bounds(), e.Old.Bounds(); now != was && e.New != (change.Sizes{}) && e.Old != (change.Sizes{}) {
+		fmt.Fprintf(c.stdout, "%sa call:   %s\n%sbefore:   %s\n", bullet, now, bullet, was)
+	}
 	if e.New.Infeasible {
 		fmt.Fprintf(c.stdout, "%sthe demand is INFEASIBLE; offtake plan says why\n", bullet)
 	}
@@ -172,7 +246,7 @@ func orNone(s string) string {
 	return s
 }
 
-func jsonDiff(d *change.Diff) any {
+func jsonDiff(parts []part) any {
 	type side struct {
 		Places   int    `json:"places"`
 		AtPeak   string `json:"atPeak"`
@@ -192,11 +266,14 @@ func jsonDiff(d *change.Diff) any {
 
 		Alone []effect `json:"alone,omitempty"`
 	}
-	out := struct {
+	type diff struct {
 		Capacity bool      `json:"capacity"`
 		Changes  []changed `json:"changes"`
 		Effects  []effect  `json:"effects"`
-	}{Capacity: d.Capacity(), Changes: []changed{}, Effects: []effect{}}
+
+		Only         string          `json:"only,omitempty"`
+		Environments map[string]diff `json:"environments,omitempty"`
+	}
 	effects := func(all []change.Effect) []effect {
 		list := []effect{}
 		for _, e := range all {
@@ -206,9 +283,19 @@ func jsonDiff(d *change.Diff) any {
 		}
 		return list
 	}
-	for _, ch := range d.Changes {
-		out.Changes = append(out.Changes, changed{ch.Path, ch.Old, ch.New, ch.Capacity, effects(ch.Alone)})
+	of := func(p part) diff {
+		d := diff{Capacity: p.Capacity(), Changes: []changed{}, Effects: effects(p.Effects), Only: p.only}
+		for _, ch := range p.Changes {
+			d.Changes = append(d.Changes, changed{ch.Path, ch.Old, ch.New, ch.Capacity, effects(ch.Alone)})
+		}
+		return d
 	}
-	out.Effects = effects(d.Effects)
+	out := of(parts[0])
+	for _, p := range parts[1:] {
+		if out.Environments == nil {
+			out.Environments = map[string]diff{}
+		}
+		out.Environments[p.environment] = of(p)
+	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -171,7 +172,7 @@ func TestDiffSaysWhatCanNotBeCarried(t *testing.T) {
 }
 
 func TestDiffReadsRevisions(t *testing.T) {
-	folder(t)
+	dir := folder(t)
 	for _, args := range [][]string{
 		{"init", "-q"}, {"config", "user.email", "a@example.org"}, {"config", "user.name", "a"},
 		{"add", "."}, {"commit", "-q", "-m", "one"},
@@ -186,6 +187,39 @@ func TestDiffReadsRevisions(t *testing.T) {
 		if !strings.Contains(out, "50 -> 10") {
 			t.Errorf("diff %s = %q, %q, want the change", side, out, err)
 		}
+	}
+	t.Chdir(t.TempDir()) // no repository
+	file := filepath.Join(dir, "offtake.yaml")
+	if _, out, err := offtake(t, "", "diff", "-f", file, "HEAD", file); !strings.Contains(out, "50 -> 10") {
+		t.Errorf("diff from elsewhere = %q, %q, want the change", out, err)
+	}
+}
+
+func TestDiffLooksIntoEveryEnvironment(t *testing.T) {
+	folder(t)
+	environments := "environments:\n  live: {replicas: {min: 2}}\n  tests: {replicas: {min: 1}}\n"
+	write(t, "old.yaml", gateway+environments)
+	write(t, "new.yaml", gateway+strings.NewReplacer("min: 2", "min: 1", "tests", "trials").Replace(environments))
+	code, out, _ := offtake(t, "", "diff", "-fail-on-worse", "old.yaml", "new.yaml")
+	for _, want := range []string{"no change\n\nin the environment live: CAPACITY CHANGE\n\n  replicas.min: 2 -> 1 (capacity)\n", "65.28% cannot be carried", "environment tests: gone", "environment trials: new"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("diff lacks %q:\n%s", want, out)
+		}
+	}
+	if code != exitFindings {
+		t.Errorf("diff -fail-on-worse = %d, want %d: it is worse in one environment", code, exitFindings)
+	}
+	_, out, _ = offtake(t, "", "diff", "-format", "json", "old.yaml", "new.yaml")
+	var answer struct {
+		Environments map[string]struct{ Capacity bool }
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || len(answer.Environments) != 3 || !answer.Environments["live"].Capacity {
+		t.Errorf("diff in JSON = %s, %v", out, err)
+	}
+	write(t, "new.yaml", strings.Replace(gateway, "maxConns: 50", "maxConns: 10", 1)+environments)
+	_, out, _ = offtake(t, "", "diff", "old.yaml", "new.yaml")
+	if strings.Count(out, "50 -> 10") != 1 || !strings.Contains(out, "in the environment live: the same changes\n") || !strings.Contains(out, "86.11% cannot be carried") {
+		t.Errorf("diff = %s, want the change once, and what it does in each environment", out)
 	}
 }
 
