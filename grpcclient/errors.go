@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"time"
@@ -179,6 +180,9 @@ type dialError struct {
 }
 
 func (e *dialError) Error() string {
+	if _, plain := errors.AsType[tls.RecordHeaderError](e.err); plain {
+		return fmt.Sprintf("%s: TLS handshake: %v; if the server has no TLS, Options.Credentials of insecure.NewCredentials() would do", e.address, e.err)
+	}
 	if e.tls {
 		return fmt.Sprintf("%s: TLS handshake: %v", e.address, e.err)
 	}

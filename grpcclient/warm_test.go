@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -179,4 +180,12 @@ func TestWarmRefusesAPlanThatTheServerDoesNotAllow(t *testing.T) {
 			t.Errorf("places = %d, want 40", got)
 		}
 	})
+}
+
+func TestTLSToAServerThatHasNoneSaysWhatWouldDo(t *testing.T) {
+	err := &dialError{address: "orders:9000", tls: true, err: tls.RecordHeaderError{Msg: "no handshake"}}
+	const want = "orders:9000: TLS handshake: tls: no handshake; if the server has no TLS, Options.Credentials of insecure.NewCredentials() would do"
+	if got := err.Error(); got != want {
+		t.Errorf("Error() = %q, want %q", got, want)
+	}
 }
