@@ -16,12 +16,17 @@ import (
 // Layer measures what each stack adds to a transport that answers at once.
 func Layer(stacks []peers.HTTP, rounds, n int) ([]Cost, error) {
 	instead := func(http.RoundTripper) http.RoundTripper { return answer{} }
-	return httpCosts(stacks, "http://upstream.example", new(http.Transport), instead, rounds, n)
+	return httpCosts(stacks, "http://upstream.example", new(http.Transport), instead, false, rounds, n)
 }
 
 // Loopback measures each stack with a real server: over HTTP/1.1, TLS, or HTTP/2.
 func Loopback(stacks []peers.HTTP, secure, http2 bool, rounds, n int) ([]Cost, error) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if http2 != (r.ProtoMajor == 2) || secure != (r.TLS != nil) { // or it would be something else that is measured
+			w.WriteHeader(http.StatusHTTPVersionNotSupported)
+		}
+		io.WriteString(w, "ok")
+	}))
 	base := &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true}
 	server.EnableHTTP2 = http2
 	if secure {
@@ -36,13 +41,13 @@ func Loopback(stacks []peers.HTTP, secure, http2 bool, rounds, n int) ([]Cost, e
 	}
 	defer server.Close()
 	defer base.CloseIdleConnections()
-	return httpCosts(stacks, server.URL, base, nil, rounds, n)
+	return httpCosts(stacks, server.URL, base, nil, http2, rounds, n)
 }
 
-func httpCosts(stacks []peers.HTTP, url string, base *http.Transport, wrap peers.Wrap, rounds, n int) ([]Cost, error) {
+func httpCosts(stacks []peers.HTTP, url string, base *http.Transport, wrap peers.Wrap, http2 bool, rounds, n int) ([]Cost, error) {
 	var ops []Op
 	for _, stack := range stacks {
-		client, err := stack.New(base, wrap, url, peers.Sizes{InFlight: 4, Deadline: 10 * time.Second})
+		client, err := stack.New(base, wrap, url, peers.Sizes{InFlight: 4, Deadline: 10 * time.Second, HTTP2: http2})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", stack.Name, err)
 		}

@@ -60,6 +60,7 @@ type Sizes struct {
 	InFlight int           // calls at once
 	Deadline time.Duration // of a call, for those who bound calls
 	Attempt  time.Duration // of each attempt, for those who bound attempts; the Deadline if 0
+	HTTP2    bool          // is what the upstream speaks, for those who have to be told
 	Queue    int           // calls that may wait, for long; if 0, as many as each has by default, for a moment
 }
 
@@ -303,9 +304,14 @@ func newOfftake(base *http.Transport, w Wrap, url string, sizes Sizes) (*Client,
 		InFlight: sizes.InFlight, Queue: sizes.Queue, Wait: sizes.wait(),
 		Deadline: sizes.Deadline, Attempt: sizes.Attempt, Attempts: attempts,
 	}
-	c, err := httpclient.New(url, plan, &httpclient.Options{
+	options := &httpclient.Options{
 		Name: "upstream", Base: &http.Transport{TLSClientConfig: base.TLSClientConfig}, Wrap: w, Registerer: prometheus.NewRegistry(),
-	})
+	}
+	if sizes.HTTP2 {
+		plan.Streams, options.Protocols = sizes.InFlight, new(http.Protocols)
+		options.Protocols.SetHTTP2(true)
+	}
+	c, err := httpclient.New(url, plan, options)
 	if err != nil {
 		return nil, err
 	}

@@ -189,6 +189,37 @@ func TestAMissedTargetIsCalledSo(t *testing.T) {
 	}
 }
 
+// TestEveryTargetCanBeMissed has a figure just beyond each.
+func TestEveryTargetCanBeMissed(t *testing.T) {
+	cost := func(allocs float64) []measure.Cost {
+		return []measure.Cost{{Name: "bare"}, {Name: "offtake", P25: 1501, AllocsOver: allocs}}
+	}
+	r := &Report{
+		Layer: cost(8.6), Doors: cost(1.6), GRPC: cost(1.6),
+		Scaling:  []measure.Scaling{{Name: "offtake's gate", Allocs: 0.6}, {Name: "offtake's retry budget", Allocs: 0.6}},
+		Overload: []measure.Overload{{Name: "offtake", Offered: 2, Goodput: 0.949, P99: 40}, {Name: "other", Offered: 2, Goodput: 1, P99: 20}},
+		Outage:   []measure.Outage{{Name: "offtake", One: 1.26, Three: 1.96}},
+	}
+	got := r.targets()
+	if len(got.Rows) != 10 {
+		t.Fatalf("targets() = %q, want 10 rows", got.Rows)
+	}
+	for _, row := range got.Rows {
+		if row[2] != "no" {
+			t.Errorf("target %q with %s is met, want it missed", row[0], row[1])
+		}
+	}
+}
+
+func TestAP99OfNothingIsNotTheBest(t *testing.T) {
+	r := &Report{Overload: []measure.Overload{{Name: "offtake", Offered: 2, Goodput: 1, P99: 40}, {Name: "none is good", Offered: 2}}}
+	for _, k := range r.ranked() {
+		if k.Winner != "" {
+			t.Errorf("ranked() has %+v, want nobody ahead by having no good call", k)
+		}
+	}
+}
+
 func TestThePageNeedsNothingElse(t *testing.T) {
 	r, err := Read(committed)
 	if err != nil {
