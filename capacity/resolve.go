@@ -50,7 +50,7 @@ func (p Plan) Resolve() (Plan, error) {
 
 func (p Plan) checkSizes(m *mistakes) {
 	if p.InFlight < 1 || p.InFlight > maxPlaces {
-		m.add("InFlight", fmt.Sprintf("%d is not in [1, %d]: a client needs a place for each call in flight", p.InFlight, maxPlaces),
+		m.add("InFlight", fmt.Sprintf("%d is not in [1, %d]: each call in flight needs a place", p.InFlight, maxPlaces),
 			"peak rate × mean latency × 2 would do, or let Demand.Plan derive it")
 	}
 	m.count("Connections", p.Connections, 1, maxPlaces, "calls need a connection to go out on")

@@ -22,10 +22,11 @@
 // # What it takes
 //
 // The package knows nothing of clients and doors. A [Source] hands it plain values
-// (package registry has one that reads the process's metrics), counters since the start and gauges of the moment, and the page keeps what it
-// needs to speak of the last minute and to draw the last ten. It is tempting to
-// have a source return percentiles; but those can't be taken over another
-// window, or added up, and every client has its histograms already.
+// (package registry has one that reads the process's metrics), counters since the
+// start and gauges of the moment, and the page keeps what it needs to speak of the
+// last minute and to draw the last ten. It is tempting to have a source return
+// percentiles; but those can't be taken over another window, or added up, and
+// every client has its histograms already.
 //
 // # What it gives away
 //
