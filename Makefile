@@ -50,8 +50,10 @@ bench-go: ## run every Go benchmark once, allocations included
 	@for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...) || exit 1; done
 
 BASE ?= main
-PACKAGES ?= ./internal/gate ./httpclient ./grpcclient ./admission ./capacity
+PACKAGES ?= ./bench/gate ./httpclient ./grpcclient ./admission ./capacity
 bench-compare: ## compare the benchmarks of PACKAGES with those of BASE (main), by benchstat
 	@old=$$(mktemp -d) && trap "git worktree remove --force $$old" EXIT && git worktree add -q --detach $$old $(BASE) && \
 	bench() { go test -run '^$$' -bench . -benchmem -benchtime 200ms -count 6 $(PACKAGES); } && \
-	(cd $$old && bench > $$old/bench.txt; true) && bench > $$old/now.txt; cd bench && go tool benchstat $$old/bench.txt $$old/now.txt
+	(cd $$old && bench > $$old/bench.txt; true) && { bench > $$old/now.txt || { cat $$old/now.txt; exit 1; }; } && \
+	{ grep -q ^Benchmark $$old/now.txt || { echo "there is no benchmark in $(PACKAGES)"; exit 1; }; } && \
+	cd bench && go tool benchstat $$old/bench.txt $$old/now.txt
