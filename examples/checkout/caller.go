@@ -55,6 +55,7 @@ func (c *callers) run(ctx context.Context, rng *rand.Rand) {
 		}
 		for next.Before(end) && !next.After(time.Now()) {
 			c.tally.offered.Add(1)
+			c.tally.late.Store(max(c.tally.late.Load(), int64(time.Since(next))))
 			orders.Go(func() { c.order(ctx) })
 			next = next.Add(time.Duration(rng.ExpFloat64() / (c.in.rate * c.in.scale) * float64(time.Second)))
 		}

@@ -91,3 +91,15 @@ func TestFlagsOutOfRangeAreAllNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestTheComparisonSaysThatTheMachineWasBusy(t *testing.T) {
+	for late, want := range map[time.Duration]bool{mostLate: false, time.Second: true} {
+		one, two := new(tally), new(tally)
+		two.late.Store(int64(late))
+		var out strings.Builder
+		compare(&out, incident(), one, two)
+		if got := strings.Contains(out.String(), "busy: it placed an order 1s late"); got != want {
+			t.Errorf("with an order %v late the comparison says so: %v, want %v:\n%s", late, got, want, out.String())
+		}
+	}
+}

@@ -38,6 +38,9 @@ func follow(in Incident, t *tally, out io.Writer, load func() (inFlight, atGatew
 	}
 }
 
+// mostLate is what a quiet machine keeps to; a caller gives up after 1.6 s.
+const mostLate = 200 * time.Millisecond
+
 // compare prints both rounds side by side.
 func compare(out io.Writer, in Incident, one, two *tally) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -60,4 +63,7 @@ func compare(out io.Writer, in Incident, one, two *tally) {
 	row("requests at the processor", func(t *tally) string { return fmt.Sprint(t.authorizations.Load()) })
 	row("wasted: the caller had left", func(t *tally) string { return share(t.wasted.Load(), t.authorizations.Load()) })
 	w.Flush()
+	if late := time.Duration(max(one.late.Load(), two.late.Load())); late > mostLate {
+		fmt.Fprintf(out, "\nThis machine was busy: it placed an order %v late, and the figures may be worse than the incident's. A quiet one would do, or -scale 2.\n", late.Round(time.Millisecond))
+	}
 }

@@ -13,6 +13,7 @@ type tally struct {
 	offered, failed, refused atomic.Int64
 	authorizations, wasted   atomic.Int64 // at the processor
 	tries                    sync.Map     // of string to *try, by its number
+	late                     atomic.Int64 // the most that this machine placed an order late, in nanoseconds
 
 	mu        sync.Mutex
 	latencies []time.Duration // of completed orders
