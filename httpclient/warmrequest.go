@@ -116,7 +116,7 @@ func finishWarm(req *http.Request, resp *http.Response) error {
 		return err
 	}
 	if resp.StatusCode >= 400 && req.Method == http.MethodGet {
-		return fmt.Errorf("GET %s: status %d", req.URL.Path, resp.StatusCode)
+		return fmt.Errorf("GET %s: status %d; below 400 is warm", req.URL.Path, resp.StatusCode)
 	}
 	return nil
 }
