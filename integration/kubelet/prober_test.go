@@ -19,6 +19,7 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"github.com/offtake-go/offtake/admission"
+	"github.com/offtake-go/offtake/admission/grpcadmission"
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/readiness"
 	"github.com/offtake-go/offtake/readiness/grpcready"
@@ -91,6 +92,11 @@ func TestTheProbersSucceedUnderFullLoad(t *testing.T) {
 	})))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
+	guard, err := grpcadmission.New(door, nil) // the same places
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serveHealth(t, &gate, grpc.UnaryInterceptor(guard.Unary))
 	ctx, stop := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
 	t.Cleanup(callers.Wait)
@@ -112,8 +118,11 @@ func TestTheProbersSucceedUnderFullLoad(t *testing.T) {
 			wantHTTP(t, "full", server.URL+path, probe.Success)
 			slowest = max(slowest, time.Since(began))
 		}
+		began := time.Now()
+		wantGRPC(t, "full", address, probe.Success)
+		slowest = max(slowest, time.Since(began))
 	}
-	t.Logf("the slowest of 40 probes beside 64 callers took %v; the kubelet would wait %v", slowest, probeTimeout)
+	t.Logf("the slowest of 60 probes beside 64 callers took %v; the kubelet would wait %v", slowest, probeTimeout)
 }
 
 // knock calls again and again.
@@ -161,13 +170,13 @@ func wantGRPC(t *testing.T, state string, address *net.TCPAddr, want probe.Resul
 }
 
 // serveHealth serves a gate as gRPC health.
-func serveHealth(t *testing.T, gate *readiness.Gate) *net.TCPAddr {
+func serveHealth(t *testing.T, gate *readiness.Gate, options ...grpc.ServerOption) *net.TCPAddr {
 	t.Helper()
 	health, err := grpcready.New(gate, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(options...)
 	grpc_health_v1.RegisterHealthServer(server, health)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
