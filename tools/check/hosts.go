@@ -46,15 +46,15 @@ func (w *World) behind(host string, labels map[string]string) []*manifest.Object
 	})
 	var selected, named []*manifest.Object
 	for _, o := range w.Manifest.Objects {
-		pods := podsOfWorkload(o)
-		if pods == nil || !hasAll(pods, labels) {
+		pods := template(o)
+		if pods == nil || !hasAll(pods.Labels, labels) {
 			continue
 		}
 		if isBehind(o, host) {
 			named = append(named, o)
 		}
 		if slices.ContainsFunc(services, func(s *manifest.Object) bool {
-			return together(s, o) && hasAll(pods, s.Value.(*corev1.Service).Spec.Selector)
+			return together(s, o) && hasAll(pods.Labels, s.Value.(*corev1.Service).Spec.Selector)
 		}) {
 			selected = append(selected, o)
 		}
@@ -65,21 +65,15 @@ func (w *World) behind(host string, labels map[string]string) []*manifest.Object
 	return named[:min(len(named), 1)]
 }
 
-// podsOfWorkload are the labels of a workload's pods; nil if it is no workload.
-func podsOfWorkload(o *manifest.Object) map[string]string {
-	var labels map[string]string
+// template is that of a workload's pods; nil if it is no workload.
+func template(o *manifest.Object) *corev1.PodTemplateSpec {
 	switch d := o.Value.(type) {
 	case *appsv1.Deployment:
-		labels = d.Spec.Template.Labels
+		return &d.Spec.Template
 	case *appsv1.StatefulSet:
-		labels = d.Spec.Template.Labels
-	default:
-		return nil
+		return &d.Spec.Template
 	}
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	return labels
+	return nil
 }
 
 func hasAll(labels, wanted map[string]string) bool {
@@ -146,13 +140,19 @@ func (w *World) scaled(o *manifest.Object) []int {
 		if h.Spec.ScaleTargetRef.Name != o.Name || h.Spec.ScaleTargetRef.Kind != o.Kind || !together(a, o) {
 			continue
 		}
-		least := 1 // the API's default
-		if h.Spec.MinReplicas != nil {
-			least = max(int(*h.Spec.MinReplicas), 1)
-		}
-		return leastAndMost(least, max(least, int(h.Spec.MaxReplicas)))
+		return leastAndMost(scales(h))
 	}
 	return nil
+}
+
+// scales are the least and the most replicas that an autoscaler makes. Without
+// minReplicas that is 1, the API's default.
+func scales(h *autoscalingv2.HorizontalPodAutoscaler) (least, most int) {
+	least = 1
+	if h.Spec.MinReplicas != nil {
+		least = max(int(*h.Spec.MinReplicas), 1)
+	}
+	return least, max(least, int(h.Spec.MaxReplicas))
 }
 
 func leastAndMost(least, most int) []int {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	eg "github.com/envoyproxy/gateway/api/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/offtake-go/offtake/tools/check/manifest"
@@ -34,9 +33,8 @@ func (w *World) findVersion() {
 	if w.Version != "" || w.Plane != "istio" {
 		return
 	}
-	for _, o := range manifest.Of[*appsv1.Deployment](w.Manifest) {
-		d := o.Value.(*appsv1.Deployment)
-		t := d.Spec.Template
+	for _, o := range w.workloads() {
+		t := template(o)
 		for _, k := range slices.Concat(t.Spec.InitContainers, t.Spec.Containers) {
 			name, tag, _ := strings.Cut(k.Image[strings.LastIndexByte(k.Image, '/')+1:], ":")
 			if name == "proxyv2" || name == "pilot" {

@@ -30,17 +30,34 @@ func ruleR03() Rule {
 		Source: "Envoy's retry_on; a retry is more load on what has too much", Needs: "a route that retries, and the busy answer",
 	}, func(w *World, emit func(Place, r03)) {
 		for _, r := range w.routes() {
-			if r.Tries > 1 && r.call.Busy != "" {
-				emit(r.place(), r03{string(r.call.Busy), w.retryOn(r.Route)})
+			if r.Tries <= 1 || r.call.Busy == "" {
+				continue
+			}
+			for _, e := range w.retryEras(r.Route) {
+				p := r.place()
+				p.Era = e.Name
+				emit(p, r03{string(r.call.Busy), r.retryOn(e)})
 			}
 		}
 	})
 }
 
-// retryOn is a route's list as it takes effect: Istio's default retried 503 until
-// 1.23 and has named no code since.
-func (w *World) retryOn(r *Route) string {
-	if r.On == istioRetryOn && r.Plane == "istio" && !slices.ContainsFunc(w.Eras, func(e Era) bool { return e.Name == "" && e.Minor < 24 }) {
+// retryEras are those in which a route's list may differ: Istio's default retried 503
+// until 1.23 and has named no code since.
+func (w *World) retryEras(r *Route) []Era {
+	minor, known := minorOf(w.Version)
+	if known || !r.isDefault() {
+		return []Era{{Minor: minor}}
+	}
+	return []Era{{Name: "Istio up to 1.23", Minor: 23}, {Name: "Istio 1.24 and later", Minor: 24}}
+}
+
+// isDefault reports whether a route has the list that Istio puts where none is.
+func (r *Route) isDefault() bool { return r.Plane == "istio" && r.On == istioRetryOn }
+
+// retryOn is a route's list as it takes effect.
+func (r *Route) retryOn(e Era) string {
+	if r.isDefault() && e.Minor >= 24 {
 		return strings.TrimSuffix(r.On, ",retriable-status-codes")
 	}
 	return r.On

@@ -188,9 +188,14 @@ func envoyEjector(minor int) Ejector {
 	return Envoy128
 }
 
-// minorOf reads the second number of 1.29, v1.29.2 or 1.29-alpha.
+// minorOf reads the second number of 1.29, v1.29.2 or 1.29-alpha. It is tempting to
+// skip what comes before the first dot, but then a revision called stable-1-29 is of
+// version 1.1.
 func minorOf(version string) (int, bool) {
-	_, rest, ok := strings.Cut(version, ".")
+	major, rest, ok := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	if _, err := strconv.Atoi(major); err != nil {
+		return 0, false
+	}
 	digits := rest
 	if i := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
 		digits = rest[:i]

@@ -5,6 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/offtake-go/offtake/capacity/contract"
+	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
 func TestEffectiveMaxEjectedFollowsTheImplementation(t *testing.T) {
@@ -168,5 +171,48 @@ func TestOptionsReportAllMistakes(t *testing.T) {
 	err := Options{Plane: "istoi", Version: "latest"}.Err()
 	if err == nil || !strings.Contains(err.Error(), `"istoi"`) || !strings.Contains(err.Error(), `"latest"`) {
 		t.Errorf("Err() = %v, want both the plane and the version", err)
+	}
+}
+
+// worldWith is a world of a contract's text.
+func worldWith(t *testing.T, contractText, mesh string, o Options) *World {
+	t.Helper()
+	c, err := contract.Parse("f", []byte(contractText), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), o)
+}
+
+func TestARevisionIsAVersionOnlyIfItBeginsWithOne(t *testing.T) {
+	const pod = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {template: {metadata: {labels: {istio.io/rev: REV}}, spec: {containers: [{name: a}, {name: p, image: 'x/proxyv2:TAG'}]}}}\n"
+	for _, c := range []struct{ rev, tag, want string }{
+		{"1-29-2", "", "1.29.2"},
+		{"stable-1-29", "", ""},
+		{"asm-1157-3", "", ""},
+		{"default", "latest", ""},
+		{"stable-1-29", "1.28.9-distroless", "1.28.9-distroless"},
+		{"", "v1.30", "v1.30"},
+	} {
+		mesh := strings.NewReplacer("REV", c.rev, "TAG", c.tag).Replace(pod)
+		if w := worldWith(t, "service: a\nreplicas: {min: 6}\nmesh: {controlPlane: istio}\n", mesh, Options{}); w.Version != c.want {
+			t.Errorf("the version with revision %q and tag %q = %q, want %q", c.rev, c.tag, w.Version, c.want)
+		}
+	}
+	if err := (Options{Version: "stable-1.29"}).Err(); err == nil {
+		t.Error("stable-1.29 is taken for a version")
+	}
+}
+
+func TestAnUnknownVersionNamesThoseThatRetry503(t *testing.T) {
+	const (
+		contractText = "service: a\nreplicas: {min: 6}\nupstreams:\n  b: {target: 'http://b', rate: 60/s, latency: 100ms, busy: 503}\n"
+		mesh         = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: b}\nspec: {hosts: [b], http: [{route: [{destination: {host: b}}], timeout: 2s}]}\n"
+	)
+	for version, want := range map[string]string{"": "so with Istio up to 1.23, not with Istio 1.24 and later", "1.23.4": "busy=503", "1.24.0": ""} {
+		found := only(worldWith(t, contractText, mesh, Options{Version: version}), "R03")
+		if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || !strings.Contains(found[0].Evidence, want)) {
+			t.Errorf("R03 with version %q = %+v, want %q", version, found, want)
+		}
 	}
 }
