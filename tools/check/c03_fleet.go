@@ -13,7 +13,15 @@ func (n c03) verdict() Verdict {
 	pods := n.Replicas + n.Surge + n.Draining
 	return holds(n.Cap*pods <= n.Limit,
 		say("%d x %d pods = %d vs limit %d", n.Cap, pods, n.Cap*pods, n.Limit),
-		say("a cap of %d or less, a limiter that the replicas share, or fewer surge pods", n.Limit/pods)).scaled(float64(n.Limit), float64(n.Cap*pods), "connections")
+		perReplica("a cap of %d or less, ", n.Limit, pods)+"a limiter that the replicas share, or fewer surge pods").scaled(float64(n.Limit), float64(n.Cap*pods), "connections")
+}
+
+// perReplica writes a replica's part of a limit; "" if that is not even one.
+func perReplica(format string, limit, pods int) string {
+	if each := limit / max(pods, 1); each > 0 {
+		return say(format, each)
+	}
+	return ""
 }
 
 func ruleC03() Rule {

@@ -11,7 +11,7 @@ type c10 struct {
 func (n c10) verdict() Verdict {
 	return holds(n.Conns > 0,
 		say("MaxConnsPerHost=%d with upstream limit %d", n.Conns, n.Limit),
-		say("a client of this module, or MaxConnsPerHost %d with a bound on what waits for a connection: an idle limit is no limit on connections", n.Limit/max(n.Pods, 1)))
+		"a client of this module"+perReplica(", or MaxConnsPerHost %d with a bound on what waits for a connection", n.Limit, n.Pods)+": an idle limit is no limit on connections")
 }
 
 func ruleC10() Rule {

@@ -13,6 +13,8 @@ import (
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
+const envoyMaxRetries = 3
+
 // envoyPolicy reads a cluster with Envoy's own defaults.
 func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *Policy {
 	at := func(key ...string) manifest.Ref {
@@ -20,7 +22,7 @@ func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *
 	}
 	p := &Policy{
 		Ref: at(), Object: o, Plane: plane, ConnectTimeout: seconds(c.GetConnectTimeout(), 5),
-		MaxConnections: 1024, MaxRequests: 1024, MaxPending: 1024, MaxRetries: 3, // Envoy's defaults
+		MaxConnections: 1024, MaxRequests: 1024, MaxPending: 1024, MaxRetries: envoyMaxRetries, // Envoy's defaults
 	}
 	if t := c.GetCommonLbConfig().GetHealthyPanicThreshold(); t != nil {
 		percent := int(t.GetValue())
@@ -34,7 +36,7 @@ func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *
 		p.MaxConnections = number(t.GetMaxConnections(), 1024)
 		p.MaxRequests = number(t.GetMaxRequests(), 1024)
 		p.MaxPending = number(t.GetMaxPendingRequests(), 1024)
-		p.MaxRetries = number(t.GetMaxRetries(), 3)
+		p.MaxRetries = number(t.GetMaxRetries(), envoyMaxRetries)
 		if b := t.GetRetryBudget(); b != nil {
 			p.Budget = &Budget{Min: number(b.GetMinRetryConcurrency(), 3), Ref: at("circuit_breakers")}
 			percent := 20.0

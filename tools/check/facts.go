@@ -119,10 +119,13 @@ func (w *World) threshold(p *Policy, e Era) int {
 	return EffectivePanic(p.Plane, e.Minor, w.panicPolicy(p))
 }
 
-// trips is how many answers of this kind in a row eject a host.
+// trips is how many answers of this kind in a row eject a host; 0 if none do.
 func (d *Detector) trips(a contract.Answer) int {
-	switch statusOf(a) {
-	case 502, 503, 504:
+	status := statusOf(a)
+	switch {
+	case len(d.Codes) > 0 && !slices.Contains(d.Codes, status): // they replace the test for 5xx
+		return 0
+	case status >= 502 && status <= 504:
 		return least(d.Consecutive5xx, d.Gateway)
 	}
 	return d.Consecutive5xx

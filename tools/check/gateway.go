@@ -16,20 +16,21 @@ const envoyTimeout = 15
 
 // Envoy Gateway's defaults: its own, not Envoy's.
 const (
-	gatewayInterval = 3
-	gatewayRetries  = 2
-	gatewayRetryOn  = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes,503"
+	gatewayInterval   = 3
+	gatewayRetries    = 2
+	gatewayMaxRetries = 1024
+	gatewayRetryOn    = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes,503"
 )
 
 // gatewayPolicy reads Envoy Gateway's BackendTrafficPolicy.
 func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
-	p := &Policy{Ref: o.Ref, Object: o, Plane: "envoy-gateway", MaxConnections: 1024, MaxRequests: 1024, MaxPending: 1024, MaxRetries: 1024, ConnectTimeout: 10}
+	p := &Policy{Ref: o.Ref, Object: o, Plane: "envoy-gateway", MaxConnections: 1024, MaxRequests: 1024, MaxPending: 1024, MaxRetries: gatewayMaxRetries, ConnectTimeout: 10}
 	if t := b.Spec.Timeout; t != nil && t.TCP != nil {
 		p.ConnectTimeout = gatewaySeconds(t.TCP.ConnectTimeout, 10)
 	}
 	if c := b.Spec.CircuitBreaker; c != nil {
 		p.MaxConnections, p.MaxRequests = deref(c.MaxConnections, 1024), deref(c.MaxParallelRequests, 1024)
-		p.MaxPending, p.MaxRetries = deref(c.MaxPendingRequests, 1024), deref(c.MaxParallelRetries, 1024)
+		p.MaxPending, p.MaxRetries = deref(c.MaxPendingRequests, 1024), deref(c.MaxParallelRetries, gatewayMaxRetries)
 		if b := c.RetryBudget; b != nil {
 			percent := 100 * float64(b.Percent.Numerator) / float64(max(deref(b.Percent.Denominator, 100), 1))
 			p.Budget = &Budget{Percent: &percent, Min: deref(b.MinRetryConcurrency, 3), Ref: o.At("spec", "circuitBreaker", "retryBudget")}

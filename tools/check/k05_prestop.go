@@ -14,9 +14,9 @@ func ruleK05() Rule {
 	return rule(Rule{
 		ID: "K05", Title: "no time for the endpoint's removal to spread", Severity: Warning,
 		Breaks: "preStop < the time until all proxies know",
-		Source: "endpoints are removed in parallel with preStop", Needs: "a workload's manifest",
+		Source: "endpoints are removed in parallel with preStop", Needs: "a workload's manifest whose preStop, if it has one, sleeps",
 	}, func(w *World, emit func(Place, k05)) {
-		if s := w.Service; s.Known {
+		if s := w.Service; s.Known && !s.Drains {
 			emit(Place{Subject: s.Name, Ref: s.Ref}, k05{s.PreStop, w.Mesh.Propagation})
 		}
 	})

@@ -11,7 +11,14 @@ type k08 struct {
 func (n k08) verdict() Verdict {
 	pods := n.MaxReplicas + n.Surge
 	return holds(pods*n.Cap <= n.Limit, say("%d x %d = %d vs %d", pods, n.Cap, pods*n.Cap, n.Limit),
-		say("a cap of %d, or maxReplicas %d", n.Limit/pods, max(0, n.Limit/max(n.Cap, 1)-n.Surge))).scaled(float64(n.Limit), float64(pods*n.Cap), "connections")
+		perReplica("a cap of %d, or ", n.Limit, pods)+n.fewer()).scaled(float64(n.Limit), float64(pods*n.Cap), "connections")
+}
+
+func (n k08) fewer() string {
+	if most := n.Limit/max(n.Cap, 1) - n.Surge; most > 0 {
+		return say("maxReplicas %d", most)
+	}
+	return "a limiter that the replicas share"
 }
 
 func ruleK08() Rule {

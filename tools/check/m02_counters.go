@@ -8,12 +8,19 @@ import (
 // m02 is whether anyone can see what the proxies do.
 type m02 struct {
 	Included []string `json:"inc"`
+
+	// Breaker says that a breaker is used, and no outlier detection.
+	Breaker bool
 }
 
 func (n m02) verdict() Verdict {
+	counters := []string{"outlier_detection.ejections_active", "lb_healthy_panic"}
+	if n.Breaker {
+		counters = []string{"circuit_breakers.default.rq_open"}
+	}
 	ok := true
-	for _, name := range []string{"cluster.outbound|80||a.outlier_detection.ejections_active", "cluster.outbound|80||a.lb_healthy_panic"} {
-		ok = ok && n.includes(name)
+	for _, name := range counters {
+		ok = ok && n.includes("cluster.outbound|80||a."+name)
 	}
 	quoted := make([]string, len(n.Included))
 	for i, s := range n.Included {
@@ -38,18 +45,33 @@ func (n m02) includes(name string) bool {
 func ruleM02() Rule {
 	return rule(Rule{
 		ID: "M02", Title: "the mesh's counters are not exported", Severity: Warning,
-		Breaks: "outlier detection is used on Istio and proxyStatsMatcher does not include its counters",
-		Source: "Istio's bootstrap includes few counters by default", Needs: "outlier detection on Istio",
+		Breaks: "outlier detection or a breaker is used on Istio and proxyStatsMatcher does not include its counters",
+		Source: "Istio's bootstrap includes few counters by default", Needs: "outlier detection or a breaker on Istio",
 	}, func(w *World, emit func(Place, m02)) {
-		for _, c := range w.detected() {
-			if c.Policy.Plane == "istio" {
-				ref := w.Service.StatsRef
-				if ref.File == "" {
-					ref = c.Policy.Detector.Ref
-				}
-				emit(Place{Subject: w.Service.Name, Ref: ref}, m02{w.statsInclusion()})
-				return // once for the mesh
+		var used *Policy
+		for _, c := range w.ways() {
+			p := c.Policy
+			if p == nil || p.Plane != "istio" {
+				continue
+			}
+			if p.Detector != nil {
+				used = p
+				break
+			}
+			if used == nil && p.MaxConnections+p.MaxRequests+p.MaxPending > 0 {
+				used = p
 			}
 		}
+		if used == nil {
+			return
+		}
+		ref := used.Ref
+		if used.Detector != nil {
+			ref = used.Detector.Ref
+		}
+		if w.Service.StatsRef.File != "" {
+			ref = w.Service.StatsRef
+		}
+		emit(Place{Subject: w.Service.Name, Ref: ref}, m02{w.statsInclusion(), used.Detector == nil}) // once for the mesh
 	})
 }

@@ -64,7 +64,7 @@ func ruleO06() Rule {
 		w.eachDetector(func(p Place, c Call, hosts int, e Era) {
 			batch := s.batch(hosts)
 			if d := c.Policy.Detector; c.Inbound && batch > 0 {
-				counts := !s.Gated && s.Warm > 0 && isServerError(s.Answers)
+				counts := !s.Gated && s.Warm > 0 && isServerError(s.Answers) && d.trips(s.Answers) > 0
 				emit(p, o06{hosts, d.Max, w.threshold(c.Policy, e), batch, perBatch, d.Base, d.Interval, counts, e.Ejector, int(s.MinReady)})
 			}
 		})

@@ -27,9 +27,10 @@ func ruleO07() Rule {
 		if s.Warm == 0 {
 			return
 		}
-		for _, c := range w.ways() {
-			if c.Inbound && c.Policy != nil && c.Policy.Detector != nil && c.Rate > 0 && len(c.Hosts) > 0 {
-				emit(Place{Subject: c.Name, Ref: c.Policy.Detector.Ref}, o07{c.Rate, s.Warm, c.Hosts[0], c.Proxies, c.Policy.Detector.trips(s.Answers), code(s.Answers), s.Gated})
+		for _, c := range w.detected() {
+			d := c.Policy.Detector
+			if k := d.trips(s.Answers); k > 0 && c.Inbound && c.Rate > 0 && len(c.Hosts) > 0 {
+				emit(Place{Subject: c.Name, Ref: d.Ref}, o07{c.Rate, s.Warm, c.Hosts[0], c.Proxies, k, code(s.Answers), s.Gated})
 			}
 		}
 	})

@@ -1,7 +1,5 @@
 package check
 
-import "slices"
-
 // o11 is whether a busy host looks like a broken one.
 type o11 struct {
 	Detector bool `json:"od"`
@@ -19,13 +17,9 @@ func ruleO11() Rule {
 		Source: "Envoy maps gRPC's codes: RESOURCE_EXHAUSTED to 429, UNAVAILABLE to 503", Needs: "outlier detection and the busy answer",
 	}, func(w *World, emit func(Place, o11)) {
 		for _, c := range w.detected() {
-			d := c.Policy.Detector
-			if c.Busy == "" {
-				continue
+			if d := c.Policy.Detector; c.Busy != "" {
+				emit(Place{Subject: c.Name, Ref: d.Ref}, o11{d.trips(c.Busy) > 0, code(c.Busy)})
 			}
-			// A list of codes replaces the test for 5xx.
-			counted := len(d.Codes) == 0 || slices.Contains(d.Codes, statusOf(c.Busy))
-			emit(Place{Subject: c.Name, Ref: d.Ref}, o11{counted, code(c.Busy)})
 		}
 	})
 }

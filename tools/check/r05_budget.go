@@ -27,17 +27,23 @@ func ruleR05() Rule {
 			if r.Tries <= 1 || r.Plane == "grpc" {
 				continue
 			}
-			n := r05{Tries: r.Tries, MaxRetries: istioMaxRetries, Load: r.call.Rate * r.call.Mean / float64(max(r.call.Proxies, 1))}
+			n := r05{Tries: r.Tries, MaxRetries: envoyMaxRetries, Load: r.call.Rate * r.call.Mean / float64(max(r.call.Proxies, 1))}
+			switch r.Plane {
+			case "istio":
+				n.MaxRetries = istioMaxRetries
+			case "envoy-gateway":
+				n.MaxRetries = gatewayMaxRetries
+			}
 			if p := r.call.Policy; p != nil {
 				n.MaxRetries = p.MaxRetries
 				if p.Budget != nil {
 					percent := w.budgetPercent(p.Budget)
 					n.Budget = &percent
 				}
-			} else if r.Plane == "envoy" {
-				n.MaxRetries = 3
 			}
-			emit(r.place(), n)
+			if n.Load > 0 || n.MaxRetries == istioMaxRetries {
+				emit(r.place(), n)
+			}
 		}
 	})
 }

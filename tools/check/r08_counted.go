@@ -17,7 +17,7 @@ func (n r08) verdict() Verdict {
 func ruleR08() Rule {
 	return rule(Rule{
 		ID: "R08", Title: "attempts are counted differently", Severity: Warning,
-		Breaks: "the tries that the configuration makes are not the attempts that the contract states",
+		Breaks: "a route has the number of attempts that the contract states, and makes another number of tries of it",
 		Source: "Istio, Envoy Gateway and HTTPRoute count retries; gRPC counts attempts and stops at five", Needs: "attempts in the contract and in a route",
 	}, func(w *World, emit func(Place, r08)) {
 		for _, r := range w.routes() {

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,7 +158,7 @@ func (w *World) readPod(o *manifest.Object, t *corev1.PodTemplateSpec) {
 		s.Gated = false
 	}
 	if k.Lifecycle != nil && k.Lifecycle.PreStop != nil {
-		s.PreStop = preStopOf(k.Lifecycle.PreStop)
+		s.PreStop, s.Drains = preStopOf(k.Lifecycle.PreStop)
 	}
 }
 
@@ -206,24 +207,25 @@ func probeOf(p *corev1.Probe, at manifest.Ref) *Probe {
 	return out
 }
 
-// preStopOf is how long a hook sleeps: by its own word, or by the command sleep.
-func preStopOf(h *corev1.LifecycleHandler) float64 {
+// preStopOf is how long a hook sleeps, by its own word or by the command sleep, and
+// whether it does something else, whose time nobody knows.
+func preStopOf(h *corev1.LifecycleHandler) (seconds float64, unknown bool) {
 	if h.Sleep != nil {
-		return float64(h.Sleep.Seconds)
+		return float64(h.Sleep.Seconds), false
 	}
 	if h.Exec == nil {
-		return 0
+		return 0, true
 	}
-	words := strings.Fields(strings.Join(h.Exec.Command, " "))
+	words := strings.FieldsFunc(strings.Join(h.Exec.Command, " "), func(r rune) bool { return strings.ContainsRune(" \t\n;&|()", r) })
 	for i, word := range words {
-		if word == "sleep" && i+1 < len(words) {
+		if path.Base(word) == "sleep" && i+1 < len(words) {
 			n, err := strconv.ParseFloat(strings.TrimSuffix(words[i+1], "s"), 64)
 			if err == nil {
-				return n
+				return n, false
 			}
 		}
 	}
-	return 0
+	return 0, true
 }
 
 func (w *World) readAutoscaler() {
@@ -233,11 +235,8 @@ func (w *World) readAutoscaler() {
 		if h.Spec.ScaleTargetRef.Name != s.Workload || !w.inNamespace(o) {
 			continue
 		}
+		s.Min, s.Max = scales(h)
 		s.AutoMax, s.AutoRef = int(h.Spec.MaxReplicas), o.At("spec", "maxReplicas")
-		if h.Spec.MinReplicas != nil {
-			s.Min = max(int(*h.Spec.MinReplicas), 1)
-		}
-		s.Max = max(s.Min, s.AutoMax)
 	}
 }
 

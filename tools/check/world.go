@@ -205,7 +205,9 @@ type Service struct {
 	Probes Probes
 
 	// Grace is terminationGracePeriodSeconds, of which PreStop is slept away first.
+	// Drains says that the preStop hook does something else.
 	Grace, PreStop float64
+	Drains         bool
 
 	// Door is the service's own limit; nil if none is stated. Latency is how long a
 	// request is inside, Util the share of places taken at peak, and Shared says that
