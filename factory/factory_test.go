@@ -143,6 +143,20 @@ func TestTheGateOpensDegradedAfterTheStatedTime(t *testing.T) {
 	}
 }
 
+func TestASecondServiceOnOneRegistryIsAnErrorAndTheFirstGoesOn(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	path := write(t, one, upstream(t).URL)
+	open(t, path, Options{Registerer: registry})
+	before, _ := registry.Gather()
+	_, err := Open(path, &Options{Registerer: registry})
+	if err == nil || !strings.Contains(err.Error(), `a client named "processor" has metrics on this registry already`) {
+		t.Errorf("Open() = %v, want an error that names the client", err)
+	}
+	if after, _ := registry.Gather(); len(after) != len(before) {
+		t.Errorf("%d metrics of the first service are left, want %d", len(after), len(before))
+	}
+}
+
 func TestAnUpstreamThatIsDownAtTheStartIsLoggedOnceAndAStopIsNoError(t *testing.T) {
 	s, out := open(t, write(t, one, "http://127.0.0.1:1"), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
 	_, stop := running(t, s, http.NotFoundHandler())

@@ -29,8 +29,10 @@ type Ready struct {
 func NewReady(registerer prometheus.Registerer, state func() (open bool, checks []ReadyCheck)) (*Ready, error) {
 	r := &Ready{now: readyNow.desc(nil), check: readyCheck.desc(nil), state: state}
 	var err error
-	r.registerer, err = register(registerer, (*readyCollector)(r), "readiness gate", "readiness")
-	return r, err
+	if r.registerer, err = register(registerer, (*readyCollector)(r), "readiness gate", "readiness"); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // Close takes the metrics off the registry.

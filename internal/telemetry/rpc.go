@@ -65,8 +65,10 @@ func NewRPC(config ClientConfig) (*RPC, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.registerer, err = register(config.Registerer, (*rpcCollector)(r), "client", config.Upstream)
-	return r, err
+	if r.registerer, err = register(config.Registerer, (*rpcCollector)(r), "client", config.Upstream); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // Close takes the metrics off the registry.

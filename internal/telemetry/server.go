@@ -44,8 +44,10 @@ func NewServer(name string, registerer prometheus.Registerer, state func() State
 		},
 	}
 	var err error
-	s.registerer, err = register(registerer, (*serverCollector)(s), "door", name)
-	return s, err
+	if s.registerer, err = register(registerer, (*serverCollector)(s), "door", name); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Close takes the metrics off the registry.
