@@ -18,8 +18,12 @@ func (s *Service) Ready() *readiness.Gate { return &s.ready }
 func (s *Service) Door() *admission.Door { return s.door }
 
 // Handler is app behind the door, and beside it, unless Options.Admin has them,
-// the routes of [Service.AdminHandler]. It is what Run serves.
+// the routes of [Service.AdminHandler]. It is what Run serves. A nil app is
+// http.DefaultServeMux, as for an http.Server.
 func (s *Service) Handler(app http.Handler) http.Handler {
+	if app == nil {
+		app = http.DefaultServeMux
+	}
 	if s.door != nil {
 		app = s.door.Handler(app)
 	}

@@ -30,6 +30,16 @@ func TestEveryOtherPathIsTheApplications(t *testing.T) {
 	}
 }
 
+func TestANilApplicationIsTheDefaultServeMux(t *testing.T) {
+	s, _ := open(t, write(t, two, 8, 4, 2), Options{})
+	s.Door().Open()
+	w := httptest.NewRecorder()
+	s.Handler(nil).ServeHTTP(w, httptest.NewRequest("GET", "/nobody-has-this", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("status %d, want the mux's own, %d", w.Code, http.StatusNotFound)
+	}
+}
+
 func TestIdleConnectionsCloseBeforeTheUpstreamClosesThem(t *testing.T) {
 	s, _ := open(t, write(t, two, 8, 4, 2), Options{})
 	for serverIdle, want := range map[time.Duration]time.Duration{

@@ -30,7 +30,7 @@ func (s *Service) Run(ctx context.Context, app http.Handler) error {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", s.options.Address)
 	if err != nil {
-		return errors.Join(fmt.Errorf("factory: %w", err), s.Close())
+		return errors.Join(fmt.Errorf("factory: Options.Address: %w", err), s.Close())
 	}
 	return s.Serve(ctx, l, app)
 }
