@@ -141,3 +141,16 @@ func TestTheFiguresOfAMinuteAreInTheJSON(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatAPanicOrAnOpenGateSaysIsCutToo(t *testing.T) {
+	open := func() Snapshot {
+		return Snapshot{Gates: []Gate{{State: "ready", Checks: []Check{{Name: "audit", Passed: true, Degraded: true, Err: secretive}}}}}
+	}
+	page := Handler(open, func() Snapshot { panic(secretive) })
+	for _, accept := range []string{"*/*", "application/json"} {
+		got := ask(page, "GET", "/", accept).Body.String()
+		if strings.Contains(got, "secret") || strings.Count(got, "https://processor.example/…") < 2 {
+			t.Errorf("GET with Accept %q = %s\nwant both errors, without what is secret", accept, got)
+		}
+	}
+}
