@@ -60,8 +60,8 @@ func TestACostIsComparedWithTheFirst(t *testing.T) {
 	if one.Min > one.P25 || one.P25 > one.Median {
 		t.Errorf("Costs() = %+v, want Min, P25 and Median to rise", one)
 	}
-	if min, p25, median := spread([]float64{5, 1, 4, 2, 3}); min != 1 || p25 != 2 || median != 3 {
-		t.Errorf("spread(5 1 4 2 3) = %g, %g, %g, want 1, 2, 3", min, p25, median)
+	if least, p25, median := spread([]float64{5, 1, 4, 2, 3}); least != 1 || p25 != 2 || median != 3 {
+		t.Errorf("spread(5 1 4 2 3) = %g, %g, %g, want 1, 2, 3", least, p25, median)
 	}
 }
 
