@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -75,6 +76,9 @@ func (c *core) timeoutError(b *bound, at Stage) error {
 // UNAUTHENTICATED to grpc-go.
 func (a *attempt) explain(caller context.Context, err error) error {
 	c := a.core
+	if err == io.EOF {
+		err = errCut
+	}
 	switch code := status.Code(err); {
 	case code == codes.Canceled || code == codes.DeadlineExceeded || code == codes.Unauthenticated && a.unsent():
 		if _, ended := over(caller); ended {
@@ -96,6 +100,11 @@ func (a *attempt) explain(caller context.Context, err error) error {
 	}
 	return err
 }
+
+// errCut is the end of a call that grpc-go had sent again, on a connection that ended
+// before the message was written. It takes this for io.EOF (1.85), and so for the end
+// of a stream that was read to its end, though there was no answer.
+var errCut = status.Error(codes.Unavailable, "grpcclient: the connection ended before there was an answer")
 
 // outcomeOf puts the error of a call into the closed set.
 func outcomeOf(err error) telemetry.Outcome {

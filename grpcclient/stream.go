@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -38,6 +39,8 @@ type stream struct {
 	ended    sync.Once
 	channel  *channel
 	expire   context.CancelFunc // of the lifetime
+	header   metadata.MD        // with a policy that is not ours
+	cut      atomic.Bool        // see errCut
 	receives watchdog
 	sends    watchdog
 }
@@ -127,6 +130,9 @@ func (s *stream) open(desc *grpc.StreamDesc, opening *bound, lifetime time.Durat
 		}
 	}()
 	options = append(options[:len(options):len(options)], grpc.OnFinish(s.closed))
+	if !k.balancing.own {
+		options = append(options, grpc.Header(&s.header))
+	}
 	timer := time.AfterFunc(opening.limit, func() { s.cancel(opening) })
 	raw, err := s.channel.NewStream(a, desc, s.method, options...)
 	if !timer.Stop() && err == nil {
@@ -152,6 +158,9 @@ func (s *stream) expired() {
 // closed is told by grpc-go that a stream is over. It is the end if all are, with
 // the client.
 func (s *stream) closed(err error) {
+	if err == nil && !s.attempt.has(markReceived) && len(s.header) == 0 {
+		s.cut.Store(true)
+	}
 	if s.attempt.core.pool.over() {
 		s.end(s.explain(err))
 	}
@@ -209,8 +218,12 @@ func (s *stream) settle(now time.Time, err error) {
 // RecvMsg implements grpc.ClientStream.
 func (s *stream) RecvMsg(m any) error {
 	s.receives.start(s)
-	err := s.explain(s.ClientStream.RecvMsg(m))
+	err := s.ClientStream.RecvMsg(m)
 	s.receives.stop()
+	if err == io.EOF && (s.single || s.cut.Load()) {
+		err = errCut
+	}
+	err = s.explain(err)
 	if err != nil || s.single {
 		s.end(err)
 	}
