@@ -23,11 +23,12 @@ import (
 	"github.com/offtake-go/offtake/internal/loopback"
 )
 
-// TestEveryQueryOfTheDashboardsReturnsData has a real Prometheus scrape a service
-// that its traffic overloads, once with classic and once with native histograms.
+// TestEveryQueryOfTheDashboardsReturnsData has a real Prometheus scrape the example
+// service, which its traffic overloads, once with classic and once with native
+// histograms.
 func TestEveryQueryOfTheDashboardsReturnsData(t *testing.T) {
 	processor, ledger := newUpstream(t, 250*time.Millisecond), newUpstream(t, 2*time.Millisecond)
-	service := startService(t, processor.URL, ledger.URL)
+	service := startExample(t, processor.URL, ledger.URL)
 	mesh := httptest.NewServer(http.HandlerFunc(envoyMetrics))
 	t.Cleanup(mesh.Close)
 	underLoad(t, service, 40) // 40/s of 0.25 s need ten places

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,9 +17,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/offtake-go/offtake/admission"
 	"github.com/offtake-go/offtake/factory"
+	"github.com/offtake-go/offtake/internal/loopback"
 )
 
 // upstream is a server whose latency and answer a test can change.
@@ -65,6 +70,27 @@ upstreams:
 func startService(t *testing.T, processor, ledger string) (url string) {
 	t.Helper()
 	return serveContract(t, fmt.Sprintf(contractFile, processor, ledger), orders)
+}
+
+// startExample runs examples/service on the same contract, which has its upstream over
+// gRPC, too.
+func startExample(t *testing.T, processor, ledger string) (url string) {
+	t.Helper()
+	dir := t.TempDir()
+	program, contract, address := filepath.Join(dir, "service"), filepath.Join(dir, "offtake.yaml"), loopback.Free(t)
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../examples/service").CombinedOutput(); err != nil {
+		t.Fatalf("go build ../examples/service: %v\n%s", err, out)
+	}
+	fraud := grpc.NewServer()
+	healthpb.RegisterHealthServer(fraud, health.NewServer())
+	writeFile(t, contract, fmt.Sprintf(contractFile+"  fraud-check: {target: %q, protocol: grpc, rate: 20/s, latency: 5ms, streams: 100}\n",
+		processor, ledger, serveGRPC(t, fraud)))
+	start(t, program, "-contract", contract, "-address", address, "-grace", "5s")
+	eventually(t, 40*time.Second, "the example is ready", func() (any, bool) {
+		status := get(t.Context(), http.DefaultClient, "http://"+address+"/readyz")
+		return status, status == http.StatusOK
+	})
+	return "http://" + address
 }
 
 // serveContract runs a service of a contract, with an application on top.
