@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // attempt is one request sent. It is the context that grpc-go works with, so that
@@ -34,7 +36,7 @@ type attempt struct {
 // What is known of an attempt.
 const (
 	markBlocked  = 1 << iota // a picker had nothing for it
-	markPicked               // it has a link
+	markPicked               // it has a link, and waits for a stream there or has one
 	markOver                 // that was at the server's limit
 	markSent                 // it has had a stream
 	markReceived             // something came back
@@ -155,8 +157,12 @@ func (a *attempt) abandon() {
 
 // ended is told what grpc-go knows.
 func (a *attempt) ended(info balancer.DoneInfo) {
-	if info.BytesSent {
+	switch {
+	case info.BytesSent:
 		a.mark(markSent)
+	case info.Err == nil || status.Code(info.Err) == codes.Unavailable: // its link was gone: it waits for another
+		a.marks.And(^uint32(markPicked | markOver))
+		a.mark(markBlocked)
 	}
 	if info.BytesReceived {
 		a.mark(markReceived)

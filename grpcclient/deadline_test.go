@@ -19,6 +19,7 @@ import (
 
 	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/pipenet"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -91,6 +92,49 @@ func (stuckCredentials) GetRequestMetadata(ctx context.Context, _ ...string) (ma
 }
 
 func (stuckCredentials) RequireTransportSecurity() bool { return false }
+
+// cuttingCredentials end the connection that their call was to go out on.
+type cuttingCredentials struct {
+	stuckCredentials
+	conn net.Conn
+}
+
+func (k *cuttingCredentials) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	k.conn.Close()
+	<-time.After(time.Millisecond) // grpc-go notices meanwhile
+	return nil, nil
+}
+
+func TestACallThatHasLostItsConnectionWaitsForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen()
+		serve(t, l, &upstream{})
+		var k cuttingCredentials
+		plan := capacity.Plan{InFlight: 1, Deadline: 3 * time.Second, Attempts: capacity.NoRetry}
+		c := dial(t, "passthrough:///upstream", plan, &Options{
+			DialOptions: []grpc.DialOption{grpc.WithPerRPCCredentials(&k)},
+			Dial: func(ctx context.Context, address string) (net.Conn, error) {
+				if k.conn != nil {
+					return nil, errors.New("no route to host")
+				}
+				var err error
+				k.conn, err = l.Dial(ctx, "", address)
+				return k.conn, err
+			},
+		})
+		warm(t, c)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		defer cancel()
+		wantCode(t, ask(ctx, c), codes.DeadlineExceeded, InConnect)
+		k.conn = nil
+		warm(t, c)
+		err := ask(t.Context(), c)
+		wantCode(t, err, codes.Unavailable, NoConnection)
+		if !contains(err.Error(), "no route to host") {
+			t.Errorf("call = %v, want the cause in it", err)
+		}
+	})
+}
 
 func TestEveryStageThatTimeRunsOutInHasAReasonOfItsOwn(t *testing.T) {
 	nowhere := manual.NewBuilderWithScheme("nowhere") // never has an address

@@ -158,9 +158,7 @@ func (s *stream) expired() {
 // closed is told by grpc-go that a stream is over. It is the end if all are, with
 // the client.
 func (s *stream) closed(err error) {
-	if err == nil && !s.attempt.has(markReceived) && len(s.header) == 0 {
-		s.cut.Store(true)
-	}
+	s.cut.Store(err == nil && !s.attempt.has(markReceived) && len(s.header) == 0)
 	if s.attempt.core.pool.over() {
 		s.end(s.explain(err))
 	}
