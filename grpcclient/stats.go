@@ -128,13 +128,17 @@ func (c *core) state() telemetry.State {
 	}
 }
 
-// active is how many connections carry calls.
+// active is how many connections carry calls; with a policy that is not ours, how
+// many channels do.
 func (c *core) active() int {
 	n := 0
-	for _, ch := range c.channels {
-		if ch.calls.Load() > 0 {
-			n++
+	if !c.balancing.own {
+		for _, ch := range c.channels {
+			if ch.calls.Load() > 0 {
+				n++
+			}
 		}
+		return n
 	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()

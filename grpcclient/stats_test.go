@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -78,4 +79,22 @@ func TestTheOldestConnectionHasItsAge(t *testing.T) {
 			t.Errorf("Stats().Oldest = %v, want %v", got, time.Minute)
 		}
 	})
+}
+
+func TestAConnectionWithAStreamOnItIsOneConnection(t *testing.T) {
+	for policy, config := range map[string]string{"ours": "", "of the user's": roundRobin} {
+		t.Run("policy "+policy, func(t *testing.T) {
+			r := prometheus.NewRegistry()
+			plan := capacity.Plan{InFlight: 4, Streams: 2} // 2 connections
+			bubble(t, plan, &Options{Registerer: r, ServiceConfig: config}, &upstream{stream: silent}, func(t *testing.T, c *Conn) {
+				warm(t, c)
+				watchStream(t.Context(), t, c)
+				for _, state := range []string{"active", "idle"} {
+					if _, got := series(t, r, "offtake_client_connections", map[string]string{"state": state}); got != 1 {
+						t.Errorf("connections that are %s = %v, want 1", state, got)
+					}
+				}
+			})
+		})
+	}
 }
