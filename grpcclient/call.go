@@ -223,13 +223,9 @@ func (c *core) queued(ctx context.Context, waited time.Duration) {
 	c.rpc.QueueWait(ctx, waited)
 }
 
-// settle records the call and returns what the caller is to see. Waited is in vain
-// if there was no attempt.
+// settle records the call and returns what the caller is to see.
 func (l *call) settle(now time.Time, waited time.Duration, err error) error {
 	if err != nil && l.attempts == 0 {
-		if waited > 0 {
-			l.core.queued(l.ctx, waited)
-		}
 		l.core.telemetry.Failed(outcomeOf(err), now, err)
 	}
 	if err != nil && l.earlier != nil {

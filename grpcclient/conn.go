@@ -248,8 +248,12 @@ func (c *core) enter(ctx context.Context, until time.Time) (time.Duration, error
 	return waited, err
 }
 
-// turnedAway is what the caller hears of a gate's error.
+// turnedAway records a wait in vain, and is what the caller hears of a gate's error.
+// Who is refused at once has not waited.
 func (c *core) turnedAway(ctx context.Context, waited time.Duration, err error, of *refusals) error {
+	if waited > 0 {
+		c.queued(ctx, waited)
+	}
 	refused, ok := errors.AsType[*gate.Refusal](err)
 	if !ok {
 		return c.contextError(ctx, StageQueue)

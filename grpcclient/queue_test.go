@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
@@ -224,5 +225,40 @@ func TestACallWithinACallDoesNotHangTheTwo(t *testing.T) {
 		if !errors.Is(inner, offtake.ErrBusy) || time.Since(began) != 50*time.Millisecond {
 			t.Errorf("inner call = %v after %v, want busy after 50ms", inner, time.Since(began))
 		}
+	})
+}
+
+// TestEveryWaitForAPlaceIsRecorded: also those in vain, of streams and of retries.
+func TestEveryWaitForAPlaceIsRecorded(t *testing.T) {
+	const wait = 50 * time.Millisecond
+	r := prometheus.NewRegistry()
+	wantWaits := func(t *testing.T, after string, count uint64, sum time.Duration) {
+		t.Helper()
+		if n, s := series(t, r, "offtake_client_queue_wait_seconds", nil); n != count || s != sum.Seconds() {
+			t.Errorf("waits after %s = %d of %vs together, want %d of %vs", after, n, s, count, sum.Seconds())
+		}
+	}
+	var c *Conn
+	busy := false
+	u := &upstream{call: func(ctx context.Context, body []byte) ([]byte, error) {
+		if busy {
+			return slow(time.Second)(ctx, body)
+		}
+		busy = true
+		go ask(context.Background(), c) // has the place by the time of the retry
+		return nil, status.Error(codes.Unavailable, "as the test has it")
+	}}
+	bubble(t, capacity.Plan{InFlight: 1, Queue: 1, Wait: wait, Attempts: 2}, &Options{Registerer: r, Methods: idempotent(codes.Unavailable)}, u, func(t *testing.T, only *Conn) {
+		c = only
+		warm(t, c)
+		wantCode(t, ask(t.Context(), c), codes.ResourceExhausted, QueueTimeout)
+		wantWaits(t, "a retry in vain", 3, wait)
+		_, err := c.NewStream(t.Context(), watchDesc, methodWatch)
+		wantCode(t, err, codes.ResourceExhausted, QueueTimeout)
+		wantWaits(t, "a stream in vain", 4, 2*wait)
+		wantCode(t, ask(t.Context(), c), codes.ResourceExhausted, QueueTimeout)
+		wantWaits(t, "a call in vain", 5, 3*wait)
+		<-time.After(time.Second)
+		wantIdle(t, c)
 	})
 }
