@@ -104,9 +104,12 @@ func (a *attempt) stage() Stage {
 	return StageResolve
 }
 
-// unsent says that nothing of the attempt can have reached the server.
+// unsent says that nothing of the attempt can have reached the server. One that no
+// picker has seen may have: an interceptor of the user's has sent it on with another
+// context.
 func (a *attempt) unsent() bool {
-	return a.core.balancing.own && !a.has(markSent)
+	seen := a.has(markBlocked|markPicked) || !a.core.pool.named.Load()
+	return a.core.balancing.own && seen && !a.has(markSent)
 }
 
 // ticket is a call on a link, from pick to end. Each has its callback for good, so

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
-	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
 )
 
@@ -48,26 +47,37 @@ func (f *filler) publishLocked() {
 	case len(p.servers) > 0:
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Ready, Picker: p})
 	case coming > 0:
-		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: base.NewErrPicker(balancer.ErrNoSubConnAvailable)})
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: none{balancer.ErrNoSubConnAvailable, func() {}}})
 	case resting:
-		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: waker{sync.OnceFunc(func() { f.pool.after(0, f.wake) })}})
+		wake := sync.OnceFunc(func() { f.pool.after(0, f.wake) })
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: none{balancer.ErrNoSubConnAvailable, wake}})
 	default:
 		err := distinct(errs)
 		if err == nil {
 			err = errNoAddresses
 		}
-		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: none{err, func() {}}})
 	}
 }
 
-// waker is the picker while links rest and none is there: the first call has all of
-// them dialed, and waits.
-type waker struct{ wake func() }
+// none is the picker while no link is ready: a call has the error, or waits for one
+// that comes. If all of them rest, the first call has them dialed.
+type none struct {
+	err  error
+	wake func()
+}
 
 // Pick implements balancer.Picker.
-func (w waker) Pick(balancer.PickInfo) (balancer.PickResult, error) {
-	w.wake()
-	return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
+func (n none) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	attemptOf(info).blocked()
+	n.wake()
+	return balancer.PickResult{}, n.err
+}
+
+// attemptOf is whose pick it is; nil for calls that are not of this package.
+func attemptOf(info balancer.PickInfo) *attempt {
+	a, _ := info.Ctx.Value(attemptKey{}).(*attempt)
+	return a
 }
 
 // picker chooses a connection for each call, from those that were ready when it was
@@ -93,7 +103,7 @@ type seat struct {
 
 // Pick implements balancer.Picker.
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
-	a, _ := info.Ctx.Value(attemptKey{}).(*attempt)
+	a := attemptOf(info)
 	s, over := p.choose(a)
 	if s == nil {
 		a.blocked()

@@ -341,3 +341,20 @@ func TestAnAttemptThatFoundNoConnectionIsRepeatedWhateverTheMethod(t *testing.T)
 		}
 	})
 }
+
+// TestWhatAnInterceptorSendsWithAnotherContextIsNotCalledUnsent: no picker sees whose
+// call that is.
+func TestWhatAnInterceptorSendsWithAnotherContextIsNotCalledUnsent(t *testing.T) {
+	detached := func(_ context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		return invoker(context.Background(), method, req, reply, cc, options...)
+	}
+	s := &script{answers: []error{status.Error(codes.Unavailable, "after half of the work")}}
+	o := &Options{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(detached)}}
+	bubble(t, capacity.Plan{InFlight: 1, Attempts: 2}, o, &upstream{call: s.call}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		wantCode(t, ask(t.Context(), c), codes.Unavailable, "")
+		if s.calls != 1 {
+			t.Errorf("calls = %d, want 1: the method allows no repeat", s.calls)
+		}
+	})
+}
