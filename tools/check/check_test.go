@@ -46,7 +46,7 @@ func TestTheVersionIsReadFromTheImage(t *testing.T) {
 func TestIgnoresHoldUntilTheirDay(t *testing.T) {
 	contractText, mesh := healthy(t)
 	mesh = strings.Replace(mesh, "seconds: 10", "seconds: 1", 1) // fires K05
-	contractText += "ignore:\n  - {rule: K05, reason: the mesh drains, expires: 2027-01-15}\n"
+	contractText += "ignore:\n  - {rule: k05, reason: the mesh drains, expires: 2027-01-15}\n"
 	c, err := contract.Parse("f", []byte(contractText), "")
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +103,13 @@ func TestTheBaselineHidesWhatWasThere(t *testing.T) {
 	if got := rules(r); got != "O08" || r.Ignored != 1 {
 		t.Errorf("findings = %q, %d ignored, want only the new O08: the old one's number changed, but it is the same", got, r.Ignored)
 	}
+	if len(r.Notes) != 0 {
+		t.Errorf("notes = %q, want none while all of the baseline is there", r.Notes)
+	}
+	r = check.NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), check.Options{}).Check(known)
+	if len(r.Findings) != 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the baseline has 1 finding of which nothing is left") {
+		t.Errorf("findings = %q, notes %q, want the note that the baseline would hide what is mended", rules(r), r.Notes)
+	}
 }
 
 func TestTheBaselineDoesNotCoverAnIgnore(t *testing.T) {
@@ -146,6 +153,10 @@ func TestARunningProxyComesBeforeItsManifest(t *testing.T) {
 	r := checkTexts(t, contractText, mesh+"---\n"+dump)
 	if got := rules(r); !strings.Contains(got, "O09") || !strings.Contains(got, "O03") {
 		t.Errorf("findings = %q, want O03 and O09 from the running proxy", got)
+	}
+	dump = `{"configs":[{"dynamic_route_configs":[{"route_config":{"virtual_hosts":[{"name":"a","domains":["*"],"routes":[{"match":{"prefix":"/"},"route":{"cluster":"outbound|80||orders.prod.svc.cluster.local","timeout":"0s"}}]}]}}]}]}`
+	if got := rules(checkTexts(t, contractText, mesh+"---\n"+dump)); !strings.Contains(got, "T03") {
+		t.Errorf("findings = %q, want T03: the running route has no timeout, whatever the manifest says", got)
 	}
 }
 
@@ -254,6 +265,10 @@ func TestAProxysCountOfHostsComesFirst(t *testing.T) {
 	i := slices.IndexFunc(w.Calls, func(c check.Call) bool { return c.Inbound })
 	if got := w.Calls[i].Hosts; !slices.Equal(got, []int{9}) || w.Mesh.Unready != 4 {
 		t.Errorf("hosts = %v, unready %d, want 9 and 4 as the proxy counts them", got, w.Mesh.Unready)
+	}
+	c.Mesh.Unready = 5
+	if w := check.NewWorld(c, set, check.Options{}); w.Mesh.Unready != 5 {
+		t.Errorf("unready %d, want the 5 that the contract allows for: now it is only 4", w.Mesh.Unready)
 	}
 }
 

@@ -72,7 +72,18 @@ func ParseBaseline(data []byte) (Baseline, error) {
 	return b, nil
 }
 
+// drop takes out what is known, and says of how much that is no more: it would hide
+// the same finding when it comes back.
 func (b Baseline) drop(r *Report) {
+	gone := 0
+	for _, k := range b.Findings {
+		if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return k == Known{f.Rule, f.Subject} }) {
+			gone++
+		}
+	}
+	if gone > 0 {
+		r.Notes = append(r.Notes, say("the baseline has %s of which nothing is left, and would hide it if it came back; -write-baseline writes it anew", counted(gone, "finding")))
+	}
 	before := len(r.Findings)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		return !aboutIgnore(f) && slices.Contains(b.Findings, Known{f.Rule, f.Subject})
