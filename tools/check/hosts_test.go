@@ -29,6 +29,7 @@ func TestManifestsSayHowManyHostsAnUpstreamHas(t *testing.T) {
 		{"an autoscaler of something else", "b", deployment + unscaled, []int{4}},
 		{"one of the same name in another namespace", "b.prod.svc.cluster.local", elsewhere + here, []int{5}},
 		{"none at all", "c", deployment, nil},
+		{"one in each of two namespaces, and none is asked for", "b", elsewhere + here, []int{9}},
 		{"none in the namespace", "b.prod", elsewhere, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

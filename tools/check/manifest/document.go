@@ -38,7 +38,7 @@ func (s *Set) addDocument(name string, doc []byte, line int) {
 // worthParsing spares the ConfigMaps and Secrets of a whole cluster.
 func worthParsing(kind string, doc []byte) bool {
 	if kind == "ConfigMap" {
-		return bytes.Contains(doc, []byte("\n  mesh:"))
+		return bytes.Contains(doc, []byte("mesh")) // the key, however it is written
 	}
 	_, decode := decoderOf(kind)
 	return decode != nil || strings.HasSuffix(kind, "List")
