@@ -54,9 +54,6 @@ func (w *World) pool(c *Call, name string, u contract.Upstream) {
 		if k.IdleTimeout == 0 {
 			c.Pool.IdleTimeout = 90 // http.DefaultTransport's
 		}
-		if k.MaxConns == 0 {
-			c.Pool.Queue = 0 // nothing waits where nothing is limited
-		}
 		if u.Attempts > 0 {
 			c.Attempts = u.Attempts
 		}

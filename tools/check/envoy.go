@@ -28,7 +28,6 @@ func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *
 		percent := int(t.GetValue())
 		p.Panic = &percent
 	}
-	p.ActiveChecks = len(c.GetHealthChecks()) > 0
 	for _, t := range c.GetCircuitBreakers().GetThresholds() {
 		if t.GetPriority() != corev3.RoutingPriority_DEFAULT {
 			continue // for the routes that ask for it
@@ -49,7 +48,7 @@ func envoyPolicy(o *manifest.Object, c *clusterv3.Cluster, plane ControlPlane) *
 	if od := c.GetOutlierDetection(); od != nil {
 		d := &Detector{
 			Consecutive5xx: number(od.GetConsecutive_5Xx(), 5), LocalOrigin: number(od.GetConsecutiveLocalOriginFailure(), 0), Split: od.GetSplitExternalLocalOriginErrors(),
-			Interval: seconds(od.GetInterval(), 10), Base: seconds(od.GetBaseEjectionTime(), 30), Longest: seconds(od.GetMaxEjectionTime(), 300),
+			Interval: seconds(od.GetInterval(), 10), Base: seconds(od.GetBaseEjectionTime(), 30),
 			Max: number(od.GetMaxEjectionPercent(), 10), AlwaysOne: od.GetAlwaysEjectOneHost().GetValue(), Ref: at("outlier_detection"),
 		}
 		if number(od.GetEnforcingConsecutive_5Xx(), 100) == 0 {

@@ -44,12 +44,11 @@ func gatewayPolicy(o *manifest.Object, b *eg.BackendTrafficPolicy) *Policy {
 		percent := int(*h.PanicThreshold)
 		p.Panic = &percent
 	}
-	p.ActiveChecks = h.Active != nil
 	if od := h.Passive; od != nil {
 		path := []string{"spec", "healthCheck", "passive"}
 		d := &Detector{
 			Consecutive5xx: deref(od.Consecutive5xxErrors, 5), Gateway: deref(od.ConsecutiveGatewayErrors, 0), LocalOrigin: deref(od.ConsecutiveLocalOriginFailures, 0),
-			Interval: gatewaySeconds(od.Interval, gatewayInterval), Base: gatewaySeconds(od.BaseEjectionTime, 30), Longest: 300,
+			Interval: gatewaySeconds(od.Interval, gatewayInterval), Base: gatewaySeconds(od.BaseEjectionTime, 30),
 			Max: deref(od.MaxEjectionPercent, 10), Ref: o.At(path...), Fields: o.Keys(path...),
 		}
 		d.Split = od.SplitExternalLocalOriginErrors != nil && *od.SplitExternalLocalOriginErrors

@@ -142,7 +142,7 @@ func istioDetector(o *manifest.Object, od *networking.OutlierDetection, path []s
 	d := &Detector{
 		Consecutive5xx: istio5xx, Gateway: int(od.GetConsecutiveGatewayErrors().GetValue()),
 		LocalOrigin: int(od.GetConsecutiveLocalOriginFailures().GetValue()), Split: od.GetSplitExternalLocalOriginErrors(),
-		Interval: seconds(od.GetInterval(), istioInterval), Base: seconds(od.GetBaseEjectionTime(), istioBase), Longest: 300,
+		Interval: seconds(od.GetInterval(), istioInterval), Base: seconds(od.GetBaseEjectionTime(), istioBase),
 		Max: int(od.GetMaxEjectionPercent()), Ref: o.At(path...),
 	}
 	if v := od.GetConsecutive_5XxErrors(); v != nil {
@@ -182,7 +182,6 @@ func istioPool(p *Policy, pool *networking.ConnectionPoolSettings) {
 		p.MaxRetries = n
 	}
 	p.ConnectTimeout = seconds(tcp.GetConnectTimeout(), istioConnect)
-	p.IdleTimeout = seconds(http.GetIdleTimeout(), 3600)
 }
 
 // istioRoutes reads the HTTP routes of a VirtualService that lead to a host.

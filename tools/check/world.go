@@ -105,17 +105,14 @@ type Policy struct {
 	// The breaker of one proxy; 0 is unset.
 	MaxConnections, MaxRequests, MaxPending, MaxRetries int
 
-	ConnectTimeout, IdleTimeout float64
-	Budget                      *Budget
+	ConnectTimeout float64
+	Budget         *Budget
 
 	// Locality is localityLbSetting.enabled, if it is set.
 	Locality *bool
 
 	// Distribution says that the Service of the hosts has a trafficDistribution.
 	Distribution bool
-
-	// ActiveChecks says that hosts fail health checks too.
-	ActiveChecks bool
 }
 
 // A Detector ejects hosts.
@@ -124,7 +121,7 @@ type Detector struct {
 	Consecutive5xx, Gateway, LocalOrigin int
 	Split                                bool
 
-	Interval, Base, Longest float64
+	Interval, Base float64
 
 	// Max is maxEjectionPercent as it takes effect, Stated as it is written; nil if
 	// it is not.
