@@ -133,6 +133,29 @@ environments:
 	}
 }
 
+func TestMistakesAroundEnvironments(t *testing.T) {
+	const file = "service: a\nreplicas: {min: 1}\nenvironments: {live: {}}\n"
+	for text, want := range map[string]string{
+		file + "environments: {tests: {}}\n":          "f:4:1: environments: it is empty or stands twice; a name with an overlay would do",
+		strings.Replace(file, "live", "Live Site", 1): `f:3:16: environments: "Live Site" is not a name; lower-case letters, digits and hyphens would do`,
+		file + "# " + strings.Repeat("x", 1<<20):      "f:1:1: the file has more than 1048576 bytes",
+	} {
+		if _, err := Parse("f", []byte(text), ""); err == nil || err.Error() != want {
+			t.Errorf("Parse(%.80q…) = %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestTheHastiestCallerDecides(t *testing.T) {
+	c, err := Parse("f", []byte("service: a\nreplicas: {min: 1}\ncallers: {b: {deadline: 8s}, c: {deadline: 4s}, d: {}, e: {deadline: 6s}}\nupstreams: {u: {target: 'http://u', rate: 1/s, latency: 10ms}}\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := c.Plan("u"); err != nil || p.Deadline != 3600*time.Millisecond {
+		t.Errorf("Plan(u) = %v, %v, want nine tenths of c's 4s", p, err)
+	}
+}
+
 func TestMistakesOfTheSizesPointAtTheirKeys(t *testing.T) {
 	const head = "service: a\nreplicas: {min: 6}\n"
 	for _, c := range []struct{ name, file, want string }{

@@ -150,6 +150,13 @@ func TestATimeoutBelowTheLatencyIsWorse(t *testing.T) {
 	}
 }
 
+func TestNoLimitCarriesAll(t *testing.T) {
+	e := effectOf(t, gateway, "maxConns: 50, ", "", "card-processor")
+	if want := "144 in flight, and no limit"; e.New.AtDegraded() != want || e.Worse {
+		t.Errorf("AtDegraded() = %q, worse %v, want %q", e.New.AtDegraded(), e.Worse, want)
+	}
+}
+
 func TestFewIdleConnectionsAreDialedAnew(t *testing.T) {
 	e := effectOf(t, gateway, ", maxIdle: 50", "", "card-processor")
 	if want := "36 in flight on 300 places: fewer than 0.01% of calls wait; 29.7% dial a new connection"; e.New.AtPeak() != want {

@@ -188,6 +188,9 @@ func TestDiffReadsRevisions(t *testing.T) {
 			t.Errorf("diff %s = %q, %q, want the change", side, out, err)
 		}
 	}
+	if code, _, err := offtake(t, "", "diff", "--", "--output=written", "HEAD"); code != exitBadInput || !strings.Contains(err, "neither a file nor a revision") {
+		t.Errorf("diff of an option of git = %d, %q, want it refused", code, err)
+	}
 	t.Chdir(t.TempDir()) // no repository
 	file := filepath.Join(dir, "offtake.yaml")
 	if _, out, err := offtake(t, "", "diff", "-f", file, "HEAD", file); !strings.Contains(out, "50 -> 10") {
