@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -95,37 +96,25 @@ func (w *World) planOf(name string) (capacity.Plan, bool) {
 	return plan, false
 }
 
-// inbound brings together the callers.
+// inbound brings together the callers, or what is known of them where none is stated.
 func (w *World) inbound() []Call {
 	c := w.Contract
+	all := Call{Inbound: true, Hosts: w.hostsOf(c.Service), Proxies: 1, Attempts: 1, Busy: "429"} // what they have in common
+	w.findWays(&all, completed(c.Service, w.home), 0, false)
+	if d := c.Door; d != nil {
+		all.Mean, all.Busy = d.Latency.Seconds(), cmp.Or(d.Busy, all.Busy)
+	}
 	var calls []Call
-	var from Call // what all callers have in common
-	from.Inbound = true
-	w.findWays(&from, completed(c.Service, w.home), 0, false)
 	for _, name := range slices.Sorted(maps.Keys(c.Callers)) {
-		caller := c.Callers[name]
-		call := Call{
-			Name: name + " to " + c.Service, Inbound: true, Ref: w.at("callers." + name),
-			Rate: float64(caller.Rate), Hosts: w.hostsOf(c.Service), Proxies: max(caller.Replicas, 1),
-			Deadline: caller.Deadline.Seconds(), Attempt: caller.Deadline.Seconds(), Unbounded: caller.Deadline == 0,
-			Attempts: max(caller.Attempts, 1), Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways, host: from.host,
-		}
-		if c.Door != nil {
-			call.Mean = c.Door.Latency.Seconds()
-			if c.Door.Busy != "" {
-				call.Busy = c.Door.Busy
-			}
-		}
+		caller, call := c.Callers[name], all
+		call.Name, call.Ref = name+" to "+c.Service, w.at("callers."+name)
+		call.Rate, call.Proxies, call.Attempts = float64(caller.Rate), max(caller.Replicas, 1), max(caller.Attempts, 1)
+		call.Deadline, call.Attempt, call.Unbounded = caller.Deadline.Seconds(), caller.Deadline.Seconds(), caller.Deadline == 0
 		calls = append(calls, call)
 	}
-	if len(calls) == 0 && (from.Policy != nil || from.Route != nil) {
-		calls = append(calls, Call{
-			Name: "callers to " + c.Service, Inbound: true, Ref: w.at("service"), Hosts: w.hostsOf(c.Service), Proxies: 1,
-			Attempts: 1, Busy: "429", Policy: from.Policy, Route: from.Route, ways: from.ways, host: from.host,
-		})
-		if c.Door != nil && c.Door.Busy != "" {
-			calls[0].Busy = c.Door.Busy
-		}
+	if len(calls) == 0 && (all.Policy != nil || all.Route != nil) {
+		all.Name, all.Ref = "callers to "+c.Service, w.at("service")
+		calls = append(calls, all)
 	}
 	return calls
 }

@@ -11,9 +11,6 @@ type o02 struct {
 }
 
 func (n o02) verdict() Verdict {
-	if n.By == "" {
-		n.By = Envoy128
-	}
 	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
 	healthy := max(0, n.Hosts-out-n.Unready)
 	return holds(!Panics(n.Hosts, healthy, n.Threshold),

@@ -14,9 +14,6 @@ type o03 struct {
 }
 
 func (n o03) verdict() Verdict {
-	if n.By == "" {
-		n.By = Envoy128
-	}
 	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
 	return holds(n.Threshold > 0 || out < n.Hosts, say("at %d%% %d of %d can be ejected, panic %d", n.Percent, out, n.Hosts, n.Threshold), say("maxEjectionPercent 50 or less, or %s above 0: without survivors every answer is 503 UH", n.threshold()))
 }

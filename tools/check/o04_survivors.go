@@ -11,9 +11,6 @@ type o04 struct {
 }
 
 func (n o04) verdict() Verdict {
-	if n.By == "" {
-		n.By = Envoy128
-	}
 	out := EffectiveMaxEjected(n.Hosts, n.Percent, n.By)
 	after := n.Util * capacity.LoadAfterEjection(n.Hosts, out)
 	evidence := say("util %.4g x %d/%d = %.4g", n.Util, n.Hosts, n.Hosts-out, after)

@@ -19,9 +19,6 @@ type o06 struct {
 }
 
 func (n o06) verdict() Verdict {
-	if n.By == "" {
-		n.By = Envoy128
-	}
 	least, most := n.during(n.Base), n.most()
 	return holds(!Panics(n.Hosts, n.Hosts-most, n.Threshold),
 		say("%d-%d of %d ejected at once (%s), healthy down to %s vs %d%%", least, most, n.Hosts, share(float64(most)/float64(n.Hosts)), share(float64(n.Hosts-most)/float64(n.Hosts)), n.Threshold),

@@ -23,7 +23,7 @@ const (
 )
 
 // EffectiveMaxEjected returns how many of n hosts can be ejected at once at
-// maxEjectionPercent m.
+// maxEjectionPercent m; "" is the newest Envoy.
 //
 // Source: outlier_detection_impl.cc before and after the pull requests 27624 (in
 // 1.27) and 27909 (in 1.28); grpc-go's outlierdetection balancer, gRFC A50.
@@ -36,14 +36,12 @@ func EffectiveMaxEjected(n, m int, by Ejector) int {
 	}
 	floor := min(n*m/100, n)
 	switch by {
-	case Envoy128:
-		return floor
 	case Envoy127, EnvoyOne:
 		return max(floor, 1)
 	case EnvoyOlder, GRPCGo: // one more is let out while the share is still below
 		return min((n*m+99)/100, n)
 	}
-	return floor
+	return floor // of Envoy128
 }
 
 // Panics reports whether a proxy is in panic with this many of n hosts healthy:

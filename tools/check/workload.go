@@ -33,13 +33,20 @@ func (w *World) readService() {
 	w.home = w.namespace
 	if o := w.workload(); o != nil {
 		w.home = cmp.Or(w.home, o.Namespace)
-		s.Workload = o.Name
+		s.Workload, s.Known, s.Ref = o.Name, true, o.Ref
+		if n := replicasOf(o); n != nil {
+			s.Min = n[0]
+			s.Max = max(s.Max, s.Min)
+		}
 		switch d := o.Value.(type) {
 		case *appsv1.Deployment:
-			w.readDeployment(o, d)
+			s.readRollout(d.Spec.Strategy)
+			s.MinReady = float64(d.Spec.MinReadySeconds)
 		case *appsv1.StatefulSet:
-			w.readStatefulSet(o, d)
+			s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{Count: 1} // by default
+			s.MinReady = float64(d.Spec.MinReadySeconds)
 		}
+		w.readPod(o, template(o))
 	}
 	w.readAutoscaler()
 	s.Extra, _ = capacity.RolloutPods(s.Max, s.surge, s.unavailable)
@@ -85,34 +92,16 @@ func (w *World) inNamespace(o *manifest.Object) bool {
 	return w.namespace == "" || o.Namespace == "" || o.Namespace == w.namespace
 }
 
-func (w *World) readStatefulSet(o *manifest.Object, d *appsv1.StatefulSet) {
-	s := &w.Service
-	s.Known, s.Ref = true, o.Ref
-	if d.Spec.Replicas != nil && *d.Spec.Replicas > 0 {
-		s.Min = int(*d.Spec.Replicas)
-		s.Max = max(s.Max, s.Min)
+// readRollout reads how a Deployment replaces its pods.
+func (s *Service) readRollout(strategy appsv1.DeploymentStrategy) {
+	if strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{}
+		return
 	}
-	s.MinReady = float64(d.Spec.MinReadySeconds)
-	s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{Count: 1} // by default
-	w.readPod(o, &d.Spec.Template)
-}
-
-func (w *World) readDeployment(o *manifest.Object, d *appsv1.Deployment) {
-	s := &w.Service
-	s.Known, s.Ref = true, o.Ref
-	if d.Spec.Replicas != nil && *d.Spec.Replicas > 0 {
-		s.Min = int(*d.Spec.Replicas)
-		s.Max = max(s.Max, s.Min)
-	}
-	s.MinReady = float64(d.Spec.MinReadySeconds)
 	s.surge, s.unavailable = capacity.Pods{Percent: 25}, capacity.Pods{Percent: 25}
-	if r := d.Spec.Strategy.RollingUpdate; r != nil {
+	if r := strategy.RollingUpdate; r != nil {
 		s.surge, s.unavailable = podsOf(r.MaxSurge, s.surge), podsOf(r.MaxUnavailable, s.unavailable)
 	}
-	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
-		s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{}
-	}
-	w.readPod(o, &d.Spec.Template)
 }
 
 // podsOf reads an IntOrString; a percentage that does not read is the default.
