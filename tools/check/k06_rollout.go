@@ -11,7 +11,11 @@ type k06 struct {
 
 func (n k06) verdict() Verdict {
 	after := n.Util * capacity.LoadAfterEjection(n.Pods, n.Unavailable)
-	return holds(after <= 1, say("%.4g x %d/%d = %.4g", n.Util, n.Pods, n.Pods-n.Unavailable, after), say("maxUnavailable %d or less", max(0, int(float64(n.Pods)*(1-n.Util)))))
+	evidence := say("%.4g x %d/%d = %.4g", n.Util, n.Pods, n.Pods-n.Unavailable, after)
+	if n.Unavailable >= n.Pods {
+		evidence = say("util %.4g, and all %d pods go at once: nobody is left to carry it", n.Util, n.Pods)
+	}
+	return holds(after <= 1, evidence, say("maxUnavailable %d or less", max(0, int(float64(n.Pods)*(1-n.Util)))))
 }
 
 func ruleK06() Rule {
@@ -20,7 +24,7 @@ func ruleK06() Rule {
 		Breaks: "utilization x replicas / (replicas - unavailable) > 1",
 		Source: "the load stays when pods go", Needs: "the door with its latency and rates",
 	}, func(w *World, emit func(Place, k06)) {
-		if s := w.Service; s.Util > 0 && s.Missing < s.Min {
+		if s := w.Service; s.Util > 0 {
 			emit(Place{Subject: s.Name, Ref: s.Ref}, k06{s.Min, s.Missing, s.Util})
 		}
 	})

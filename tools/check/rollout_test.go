@@ -33,6 +33,24 @@ metadata: {name: pay}
 spec: {host: pay, trafficPolicy: {outlierDetection: {interval: 10s}}}
 `
 
+func TestReplacingAllPodsAtOnceLeavesNone(t *testing.T) {
+	for strategy, want := range map[string]string{
+		"{type: Recreate}": "all 4 pods go at once",
+		"{rollingUpdate: {maxSurge: 0, maxUnavailable: 100%}}": "all 4 pods go at once",
+		"{rollingUpdate: {maxSurge: 100%, maxUnavailable: 0}}": "",
+	} {
+		c, err := contract.Parse("f", []byte(scaledService), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mesh := strings.Replace(scaledManifests, "spec: {template", "spec: {strategy: "+strategy+", template", 1)
+		found := only(NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), Options{}), "K06")
+		if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || !strings.Contains(found[0].Evidence, want)) {
+			t.Errorf("K06 with %s = %+v, want %q", strategy, found, want)
+		}
+	}
+}
+
 // The surge meets the upstream's limit when there are most replicas, and the pods
 // that are missing are missed when there are fewest.
 func TestARolloutIsAShareOfTheReplicasItMeets(t *testing.T) {

@@ -95,7 +95,7 @@ func (w *World) inNamespace(o *manifest.Object) bool {
 // readRollout reads how a Deployment replaces its pods.
 func (s *Service) readRollout(strategy appsv1.DeploymentStrategy) {
 	if strategy.Type == appsv1.RecreateDeploymentStrategyType {
-		s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{}
+		s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{Percent: 100}
 		return
 	}
 	s.surge, s.unavailable = capacity.Pods{Percent: 25}, capacity.Pods{Percent: 25}
