@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -272,6 +273,43 @@ func TestTheLimitOfAServerThatIsGoneIsForgotten(t *testing.T) {
 		<-time.After(2 * reconnectSpread)
 		if s := c.Stats(); s.Places != 40 || s.Room != 0 {
 			t.Errorf("places, room on a server without a limit = %d, %d, want 40, 0", s.Places, s.Room)
+		}
+	})
+}
+
+// lateCredentials take their time with the first handshake, whoever has lost interest.
+type lateCredentials struct {
+	credentials.TransportCredentials
+	handshakes *atomic.Int64
+}
+
+func (k lateCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if k.handshakes.Add(1) == 1 {
+		<-time.After(time.Second)
+	}
+	return k.TransportCredentials.ClientHandshake(ctx, authority, raw)
+}
+
+func (k lateCredentials) Clone() credentials.TransportCredentials { return k }
+
+func TestTheSecondAddressOfAServerLeavesTheLimitOfTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2, nil, grpc.MaxConcurrentStreams(10))
+		f.delay["server-0"] = 300 * time.Millisecond // the second is dialed after 250 ms
+		s := f.state()
+		s.Endpoints = []resolver.Endpoint{{Addresses: []resolver.Address{{Addr: "server-0"}, {Addr: "server-1"}}}}
+		f.name.InitialState(s)
+		o := f.options()
+		o.Credentials = lateCredentials{plaintext(), new(atomic.Int64)}
+		plan := capacity.Plan{InFlight: 40}
+		c := dial(t, fleetName, plan, o)
+		c.Warm(t.Context())
+		<-time.After(2 * time.Second)
+		if err := c.Resize(plan); err != nil { // counts the streams again
+			t.Fatal(err)
+		}
+		if s := c.Stats(); f.dialed() != 2 || s.Open != 1 || s.Places != 10 {
+			t.Errorf("dials, connections, places = %d, %d, %d, want 2, 1, 10", f.dialed(), s.Open, s.Places)
 		}
 	})
 }

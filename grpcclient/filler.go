@@ -83,7 +83,7 @@ func (f *filler) linksLocked() iter.Seq[*link] {
 
 // UpdateClientConnState implements balancer.Balancer.
 func (f *filler) UpdateClientConnState(s balancer.ClientConnState) error {
-	if len(s.ResolverState.Endpoints) == 0 {
+	if !slices.ContainsFunc(s.ResolverState.Endpoints, hasAddresses) {
 		f.ResolverError(errNoAddresses)
 		return balancer.ErrBadResolverState
 	}
@@ -159,13 +159,15 @@ func (f *filler) wantedLocked() []resolver.Endpoint {
 	seen := resolver.NewEndpointMap[bool]()
 	var wanted []resolver.Endpoint
 	for _, at := range f.state.Endpoints {
-		if _, twice := seen.Get(at); !twice && len(at.Addresses) > 0 {
+		if _, twice := seen.Get(at); !twice && hasAddresses(at) {
 			seen.Set(at, true)
 			wanted = append(wanted, at)
 		}
 	}
 	return wanted
 }
+
+func hasAddresses(at resolver.Endpoint) bool { return len(at.Addresses) > 0 }
 
 // newLink makes a link. It does not dial before it is pointed at its endpoint.
 func (f *filler) newLink(e *endpoint) *link {

@@ -88,6 +88,10 @@ func (l *link) UpdateState(s balancer.State) {
 		l.err = l.causeLocked(s.Picker)
 		l.back.Store(true)
 	case connectivity.Idle:
+		// It is tempting to forget the limit at the next connection. But of several
+		// addresses two are dialed at once, and the slower may be there just when the
+		// faster is in use.
+		l.limit.Store(unlimited)
 		l.back.Store(true)
 	}
 	f.publishLocked()
@@ -154,7 +158,6 @@ func (l *link) failed(err *dialError) {
 // be before it is ready.
 func (l *link) connected() {
 	l.filler.pool.core.telemetry.Dial(telemetry.Status2xx, l.sinceDial())
-	l.limit.Store(unlimited)
 	l.away.Store(false)
 	l.used.Store(false)
 	l.suspect.Store(false)

@@ -12,6 +12,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/attributes"
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -246,6 +248,44 @@ func TestCallsInFlightSurviveAddressesThatComeAndGo(t *testing.T) {
 		if got := f.served["server-2"].Load(); got == 0 {
 			t.Error("calls to the address that has come = 0, want some")
 		}
+	})
+}
+
+func TestANameWithoutAddressesLeavesThoseThatAreKnown(t *testing.T) {
+	for name, endpoints := range map[string][]resolver.Endpoint{"no endpoints": nil, "an empty endpoint": {{}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, nil)
+				c := dial(t, fleetName, perServer(1, 2), f.options())
+				warm(t, c)
+				f.name.UpdateState(resolver.State{Endpoints: endpoints})
+				synctest.Wait()
+				if got := c.Stats().Open; got != 2 {
+					t.Errorf("connections = %d, want 2", got)
+				}
+				wantNil(t)(ask(t.Context(), c))
+			})
+		})
+	}
+}
+
+func TestAnHeirThatBreaksAtOnceLeavesTheOldLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		c := dial(t, fleetName, perServer(1, 1), f.options())
+		warm(t, c)
+		old := c.core.readyLinks()[0]
+		f.delay["server-0"] = time.Minute // its heir has no connection of its own
+		old.filler.renew(old)
+		synctest.Wait()
+		heir := old.heir
+		heir.UpdateState(balancer.State{ConnectivityState: connectivity.Ready})
+		heir.UpdateState(balancer.State{ConnectivityState: connectivity.Idle})
+		synctest.Wait()
+		if got := c.core.readyLinks(); len(got) != 1 || got[0] != old {
+			t.Errorf("links that are ready = %v, want the old one", got)
+		}
+		wantNil(t)(ask(t.Context(), c))
 	})
 }
 

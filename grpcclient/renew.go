@@ -79,7 +79,7 @@ func (f *filler) inherit(heir *link) {
 	defer f.topology.Unlock()
 	f.pool.mu.Lock()
 	old := heir.replaces
-	if old == nil {
+	if old == nil || heir.state != connectivity.Ready { // it may have broken since
 		f.pool.mu.Unlock()
 		return
 	}

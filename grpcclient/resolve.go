@@ -1,6 +1,10 @@
 package grpcclient
 
-import "google.golang.org/grpc/resolver"
+import (
+	"slices"
+
+	"google.golang.org/grpc/resolver"
+)
 
 // watchedBuilder builds a resolver with an eye on its errors. The first one comes
 // before there is a load-balancing policy to hear of it: grpc-go has calls fail with
@@ -45,7 +49,7 @@ func (w *watchedResolution) ReportError(err error) {
 
 // UpdateState implements resolver.ClientConn.
 func (w *watchedResolution) UpdateState(s resolver.State) error {
-	if len(s.Endpoints) > 0 || len(s.Addresses) > 0 {
+	if slices.ContainsFunc(s.Endpoints, hasAddresses) || len(s.Addresses) > 0 {
 		w.pool.resolved()
 	}
 	return w.ClientConn.UpdateState(s)
