@@ -56,7 +56,7 @@ func InputRules() []Rule {
 		},
 		{
 			ID: unmerged, Title: "a DestinationRule of which not all is in force", Severity: Warning,
-			Breaks: "several DestinationRules have one host, and more than one of them a trafficPolicy, or the same subset",
+			Breaks: "several DestinationRules have one host, and more than one of them a trafficPolicy, or the same subset, or one a workloadSelector",
 			Source: "Istio's mergeDestinationRule: the oldest is in force, and adds only the subsets of the others", Needs: "two DestinationRules",
 		},
 	}

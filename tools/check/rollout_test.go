@@ -3,9 +3,6 @@ package check
 import (
 	"strings"
 	"testing"
-
-	"github.com/offtake-go/offtake/capacity/contract"
-	"github.com/offtake-go/offtake/tools/check/manifest"
 )
 
 const scaledService = `service: pay
@@ -39,12 +36,8 @@ func TestReplacingAllPodsAtOnceLeavesNone(t *testing.T) {
 		"{rollingUpdate: {maxSurge: 0, maxUnavailable: 100%}}": "all 4 pods go at once",
 		"{rollingUpdate: {maxSurge: 100%, maxUnavailable: 0}}": "",
 	} {
-		c, err := contract.Parse("f", []byte(scaledService), "")
-		if err != nil {
-			t.Fatal(err)
-		}
 		mesh := strings.Replace(scaledManifests, "spec: {template", "spec: {strategy: "+strategy+", template", 1)
-		found := only(NewWorld(c, manifest.Parse("mesh.yaml", []byte(mesh)), Options{}), "K06")
+		found := only(worldWith(t, scaledService, mesh, Options{}), "K06")
 		if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || !strings.Contains(found[0].Evidence, want)) {
 			t.Errorf("K06 with %s = %+v, want %q", strategy, found, want)
 		}
@@ -54,15 +47,13 @@ func TestReplacingAllPodsAtOnceLeavesNone(t *testing.T) {
 // The surge meets the upstream's limit when there are most replicas, and the pods
 // that are missing are missed when there are fewest.
 func TestARolloutIsAShareOfTheReplicasItMeets(t *testing.T) {
-	for name, contractText := range map[string]string{
-		"the contract has the most":     scaledService,
-		"the autoscaler alone has them": strings.Replace(scaledService, ", max: 24, surge: 25%, unavailable: 25%", "", 1),
+	alone := strings.Replace(scaledService, ", max: 24, surge: 25%, unavailable: 25%", "", 1)
+	for name, texts := range map[string][2]string{
+		"the contract has the most":        {scaledService, scaledManifests},
+		"the autoscaler alone has them":    {alone, scaledManifests},
+		"an autoscaler of v1 has them too": {alone, strings.Replace(scaledManifests, "autoscaling/v2", "autoscaling/v1", 1)},
 	} {
-		c, err := contract.Parse("f", []byte(contractText), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := NewWorld(c, manifest.Parse("mesh.yaml", []byte(scaledManifests)), Options{})
+		w := worldWith(t, texts[0], texts[1], Options{})
 		for rule, want := range map[string]string{
 			"C03": "12 x 30 pods = 360 vs limit 300",
 			"C04": "",

@@ -58,7 +58,7 @@ func TestABudgetIsMissedOnlyWhereRetriesCanPassTheLoad(t *testing.T) {
 	const mesh = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: b}\nspec: {rules: [{backendRefs: [{name: b, port: 80}], timeouts: {request: 2s}, retry: {attempts: 1}}]}\n"
 	const rated = "service: a\nreplicas: {min: 6}\nupstreams:\n  b: {target: 'http://b', rate: 6000/s, latency: 100ms, degraded: 100ms}\n"
 	const channel = `{"methodConfig": [{"name": [{}], "timeout": "1s", "retryPolicy": {"maxAttempts": 3, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
-	channels := worldWith(t, "service: a\nreplicas: {min: 6}\nupstreams:\n  b: {target: 'b:80', protocol: grpc, rate: 6000/s, latency: 100ms}\n", channel, Options{})
+	channels := worldWith(t, "service: a\nreplicas: {min: 6}\nupstreams:\n  b: {target: 'b:80', protocol: grpc, rate: 6/s, latency: 100ms}\n", channel, Options{})
 	if found := only(channels, "R05"); len(found) != 0 {
 		t.Errorf("R05 of a gRPC service config = %+v, want none: its throttling is no budget of a proxy", found)
 	}

@@ -11,6 +11,7 @@ import (
 
 	eg "github.com/envoyproxy/gateway/api/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -33,7 +34,7 @@ func decoderOf(kind string) (group string, d decoder) {
 	case "StatefulSet":
 		return "apps/", kubernetes[appsv1.StatefulSet]
 	case "HorizontalPodAutoscaler":
-		return "autoscaling/v2", kubernetes[autoscalingv2.HorizontalPodAutoscaler]
+		return "autoscaling/", decodeAutoscaler
 	case "PodDisruptionBudget":
 		return "policy/", kubernetes[policyv1.PodDisruptionBudget]
 	case "Service":
@@ -105,6 +106,25 @@ func kubernetes[T any](tree map[string]any) (any, []string, error) {
 		}
 	}
 	return v, unknown, nil
+}
+
+// decodeAutoscaler reads v1 too, which the API server still takes, as v2.
+func decodeAutoscaler(tree map[string]any) (any, []string, error) {
+	if tree["apiVersion"] != "autoscaling/v1" {
+		return kubernetes[autoscalingv2.HorizontalPodAutoscaler](tree)
+	}
+	v, unknown, err := kubernetes[autoscalingv1.HorizontalPodAutoscaler](tree)
+	if err != nil {
+		return nil, nil, err
+	}
+	v1 := v.(*autoscalingv1.HorizontalPodAutoscaler)
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: v1.ObjectMeta,
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(v1.Spec.ScaleTargetRef),
+			MinReplicas:    v1.Spec.MinReplicas, MaxReplicas: v1.Spec.MaxReplicas,
+		},
+	}, unknown, nil
 }
 
 // gatewayAPI decodes what has durations of the Gateway API. Its types hold any text;
