@@ -182,6 +182,8 @@ func (c *call) printPart(p part, bullet string, printed bool) {
 	case p.only != "":
 		fmt.Fprintln(c.stdout, p.only)
 		return
+	case printed && len(p.Changes) > 0 && len(p.Effects) == 0:
+		fmt.Fprintln(c.stdout, "the same changes, to no effect")
 	case printed && len(p.Changes) > 0:
 		fmt.Fprintln(c.stdout, "the same changes")
 	case len(p.Changes) == 0:

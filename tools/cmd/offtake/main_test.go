@@ -224,6 +224,12 @@ func TestDiffLooksIntoEveryEnvironment(t *testing.T) {
 	if strings.Count(out, "50 -> 10") != 1 || !strings.Contains(out, "in the environment live: the same changes\n") || !strings.Contains(out, "86.11% cannot be carried") {
 		t.Errorf("diff = %s, want the change once, and what it does in each environment", out)
 	}
+	fraud := gateway + "  fraud-check: {target: 'http://fraud', rate: 60/s, latency: 100ms}\n" + environments
+	write(t, "old.yaml", fraud)
+	write(t, "new.yaml", strings.Replace(fraud, "latency: 100ms}", "latency: 100ms, limit: 20}", 1))
+	if _, out, _ = offtake(t, "", "diff", "old.yaml", "new.yaml"); !strings.Contains(out, "on 18 places") || !strings.Contains(out, "in the environment live: the same changes, to no effect\n") {
+		t.Errorf("diff = %s, want fewer places of 6 replicas, and as many as before of 2", out)
+	}
 }
 
 func TestTextOfAContractCanNotControlATerminal(t *testing.T) {
