@@ -33,7 +33,7 @@ func ruleR03() Rule {
 			if r.Tries <= 1 || r.call.Busy == "" {
 				continue
 			}
-			for _, e := range w.retryEras(r.Route) {
+			for _, e := range w.retryEras() {
 				p := r.place()
 				p.Era = e.Name
 				emit(p, r03{string(r.call.Busy), r.retryOn(e)})
@@ -42,22 +42,18 @@ func ruleR03() Rule {
 	})
 }
 
-// retryEras are those in which a route's list may differ: Istio's default retried 503
-// until 1.23 and has named no code since.
-func (w *World) retryEras(r *Route) []Era {
-	minor, known := minorOf(w.Version)
-	if known || !r.isDefault() {
+// retryEras are those in which Istio's default differs: it retried 503 until 1.23, and
+// has named no code since.
+func (w *World) retryEras() []Era {
+	if minor, ok := minorOf(w.Version); ok {
 		return []Era{{Minor: minor}}
 	}
 	return []Era{{Name: "Istio up to 1.23", Minor: 23}, {Name: "Istio 1.24 and later", Minor: 24}}
 }
 
-// isDefault reports whether a route has the list that Istio puts where none is.
-func (r *Route) isDefault() bool { return r.Plane == "istio" && r.On == istioRetryOn }
-
 // retryOn is a route's list as it takes effect.
 func (r *Route) retryOn(e Era) string {
-	if r.isDefault() && e.Minor >= 24 {
+	if r.On == istioRetryOn && r.Plane == "istio" && e.Minor >= 24 {
 		return strings.TrimSuffix(r.On, ",retriable-status-codes")
 	}
 	return r.On
