@@ -18,7 +18,7 @@ func (n c01) verdict() Verdict {
 	all := n.Cap * n.Pods
 	least := int(math.Ceil(load / float64(n.Pods) * (1 - 1e-12)))
 	return holds(float64(all) >= load*(1-1e-12),
-		say("%g in flight (%g/s x %g s, %.4g per replica) vs cap %d x %d = %d (carries %.4g/s: %s cannot be carried)",
+		say("%.6g in flight (%g/s x %.6g s, %.4g per replica) vs cap %d x %d = %d (carries %.4g/s: %s cannot be carried)",
 			load, n.Rate, n.Latency, load/float64(n.Pods), n.Cap, n.Pods, all, capacity.MaxRate(all, n.Latency), share(capacity.Loss(all, load))),
 		say("raise the cap to %d or more, plus headroom, or bring the mean latency to %s s", least, atMost(capacity.CriticalLatency(all, n.Rate)))).scaled(float64(all), load, "in flight")
 }

@@ -32,7 +32,7 @@ func (n c04) verdict() Verdict {
 		range_ = say("feasible [%d,%d]", least, most)
 	}
 	return holds(least <= most,
-		say("floor %d (=%g/%d serving), ceiling %d (=%d/%d connected): %s", least, load, serving, most, n.Limit, connected, range_),
+		say("floor %d (=%.6g/%d serving), ceiling %d (=%d/%d connected): %s", least, load, serving, most, n.Limit, connected, range_),
 		n.levers(load, least, connected))
 }
 

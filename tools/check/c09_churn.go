@@ -20,11 +20,11 @@ func ruleC09() Rule {
 	return rule(Rule{
 		ID: "C09", Title: "a small idle pool churns connections", Severity: Warning,
 		Breaks: "idle connections kept < load + 2 x sqrt(load) of one replica",
-		Source: "the Markov chain of busy and idle connections", Needs: "a client, a rate and a latency",
+		Source: "the Markov chain of busy and idle connections", Needs: "a client of HTTP/1.1, a rate and a latency",
 	}, func(w *World, emit func(Place, c09)) {
 		for _, c := range w.pools() {
 			p := c.Pool
-			if p.Foreign && c.Mean > 0 && (p.Cap == 0 || p.Idle < p.Cap) {
+			if p.Foreign && !shares(*c.Upstream) && c.Mean > 0 && (p.Cap == 0 || p.Idle < p.Cap) {
 				emit(c.place(), c09{p.Idle, c.Rate * c.Mean / float64(w.Service.Min)})
 			}
 		}

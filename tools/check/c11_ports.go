@@ -40,11 +40,11 @@ func ruleC11() Rule {
 	return rule(Rule{
 		ID: "C11", Title: "ephemeral ports run out", Severity: Error,
 		Breaks: "dials per second x 60 s > 0.8 x 28232 ports, for one address and port",
-		Source: "Linux ip_local_port_range 32768-60999, TCP_TIMEWAIT_LEN 60 s", Needs: "a client, a rate and a latency",
+		Source: "Linux ip_local_port_range 32768-60999, TCP_TIMEWAIT_LEN 60 s", Needs: "a client of HTTP/1.1, a rate and a latency",
 	}, func(w *World, emit func(Place, c11)) {
 		for _, c := range w.pools() {
 			p := c.Pool
-			if !p.Foreign || c.Mean == 0 || p.Cap > 0 && p.Idle >= p.Cap {
+			if !p.Foreign || shares(*c.Upstream) || c.Mean == 0 || p.Cap > 0 && p.Idle >= p.Cap {
 				continue
 			}
 			rate := c.Rate / float64(w.Service.Min)

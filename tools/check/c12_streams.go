@@ -23,18 +23,11 @@ func ruleC12() Rule {
 	}, func(w *World, emit func(Place, c12)) {
 		for _, c := range w.pools() {
 			u := c.Upstream
-			if u.Protocol != "http2" && u.Protocol != "grpc" || c.Mean == 0 {
+			if !shares(*u) || c.Mean == 0 {
 				continue
 			}
-			streams := c.Pool.Streams
-			if u.Streams == 0 {
-				streams = 100
-			}
-			conns := max(c.Pool.Connections, 1)
-			if u.Protocol == "grpc" && c.Pool.Foreign {
-				conns = 1 // a channel has one for each address
-			}
-			emit(c.place(), c12{c.Rate * c.Mean / float64(w.Service.Min), conns, streams})
+			conns := max(c.Pool.Connections, 1) // a channel has one for each address
+			emit(c.place(), c12{c.Rate * c.Mean / float64(w.Service.Min), conns, c.Pool.Streams})
 		}
 	})
 }

@@ -46,9 +46,13 @@ func (w *World) pool(c *Call, name string, u contract.Upstream) {
 	if headroom == 0 {
 		headroom = 2
 	}
+	streams := max(w.Contract.Demand(name).Streams, 1)
 	if k := u.Client; k != nil {
 		c.Deadline, c.Attempt, c.Unbounded = k.Timeout.Seconds(), k.Timeout.Seconds(), k.Timeout == 0
-		c.Pool = &Pool{Cap: k.MaxConns, Idle: k.MaxIdle, Queue: -1, Connections: k.MaxConns, Streams: max(u.Streams, 1), IdleTimeout: k.IdleTimeout.Seconds(), Headroom: headroom, Foreign: true}
+		c.Pool = &Pool{Cap: k.MaxConns, Idle: k.MaxIdle, Queue: -1, Connections: k.MaxConns, Streams: streams, IdleTimeout: k.IdleTimeout.Seconds(), Headroom: headroom, Foreign: true}
+		if shares(u) { // for HTTP/2 it bounds the dials at once, and no connections
+			c.Pool.Cap, c.Pool.Connections = 0, 0
+		}
 		if k.MaxIdle == 0 {
 			c.Pool.Idle = 2 // http.DefaultMaxIdleConnsPerHost
 		}
@@ -62,7 +66,7 @@ func (w *World) pool(c *Call, name string, u contract.Upstream) {
 	}
 	plan, ok := w.planOf(name)
 	if !ok { // not even one place each: the rules on limits have to say so
-		c.Pool = &Pool{Streams: max(u.Streams, 1), Headroom: headroom}
+		c.Pool = &Pool{Streams: streams, Headroom: headroom}
 		return
 	}
 	c.Deadline, c.Attempt, c.Attempts, c.RetryShare = plan.Deadline.Seconds(), plan.Attempt.Seconds(), plan.Attempts, plan.RetryShare
@@ -70,6 +74,11 @@ func (w *World) pool(c *Call, name string, u contract.Upstream) {
 		Cap: plan.InFlight, Idle: plan.Connections, Queue: max(plan.Queue, 0), Connections: plan.Connections, Streams: plan.Streams,
 		IdleTimeout: ownIdle(u).Seconds(), Headroom: headroom,
 	}
+}
+
+// shares reports whether requests to an upstream share connections.
+func shares(u contract.Upstream) bool {
+	return u.Protocol == contract.HTTP2 || u.Protocol == contract.GRPC
 }
 
 // ownIdle is when a client of this module closes an idle connection:

@@ -20,7 +20,7 @@ func (n r02) verdict() Verdict {
 	case 1-1/most < 0.01: // less than a retry budget can say
 		remedy = say("no retries: single attempts just fit; or %d places in all", ceilTo(load))
 	}
-	return holds(load <= float64(n.Cap), say("%g x %.4g x %g = %.4g in flight vs %d", n.Rate, n.Attempts, n.Latency, load, n.Cap), remedy).scaled(float64(n.Cap), load, "in flight")
+	return holds(load <= float64(n.Cap), say("%g x %.4g x %.6g = %.4g in flight vs %d", n.Rate, n.Attempts, n.Latency, load, n.Cap), remedy).scaled(float64(n.Cap), load, "in flight")
 }
 
 func ruleR02() Rule {

@@ -94,6 +94,35 @@ func TestABreakerWantsItsCountersToo(t *testing.T) {
 	}
 }
 
+func TestTheFirstDetectorHasTheFinding(t *testing.T) {
+	const rule = "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: N}\nspec: {host: N, trafficPolicy: {outlierDetection: {interval: 10s}}}\n---\n"
+	mesh := strings.ReplaceAll(rule, "N", "b") + strings.ReplaceAll(rule, "N", "a")
+	if got := places(worldOf(t, "http", mesh), "M02"); !slices.Equal(got, []int{4}) {
+		t.Errorf("M02 at the lines %v, want 4: one for the mesh, at the first of its calls", got)
+	}
+}
+
+func TestMaxConnsPerHostDoesNotBoundHTTP2(t *testing.T) {
+	const contractText = "service: a\nreplicas: {min: 4}\nupstreams:\n" +
+		"  b: {target: 'http://b', protocol: http2, rate: 6000/s, p50: 100ms, p99: 110ms, degraded: 500ms, limit: 600, client: {maxConns: 2, timeout: 1s}}\n"
+	w := worldWith(t, contractText, "", Options{})
+	for _, rule := range []string{"C01", "C02", "C03", "C06", "C09", "C11", "C14"} {
+		if found := only(w, rule); len(found) != 0 {
+			t.Errorf("%s = %+v, want nothing: 2 connections are no limit, and calls share them", rule, found)
+		}
+	}
+	if found := only(w, "C10"); len(found) != 1 || !strings.Contains(found[0].Evidence, "bounds only the dials") {
+		t.Errorf("C10 = %+v, want that nothing bounds the connections", found)
+	}
+	if found := only(w, "C12"); len(found) != 1 || !strings.Contains(found[0].Evidence, "100 streams: 50.1") {
+		t.Errorf("C12 = %+v, want 50 calls more than the 100 streams of one connection", found)
+	}
+	w = worldWith(t, strings.NewReplacer("protocol: http2, ", "", "maxConns: 2,", "maxConns: 20,").Replace(contractText), "", Options{})
+	if found := only(w, "C01"); len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "600.504 in flight") {
+		t.Errorf("C01 of HTTP/1.1 = %+v, want it, in six digits", found)
+	}
+}
+
 func TestNoCapIsNoRemedy(t *testing.T) {
 	for rule, numbers := range map[string]string{
 		"C03": `{"cap":1,"replicas":6,"limit":5}`,

@@ -150,6 +150,13 @@ func TestATimeoutBelowTheLatencyIsWorse(t *testing.T) {
 	}
 }
 
+func TestHTTP2HasNoLimitOnConnections(t *testing.T) {
+	e := effectOf(t, gateway, "rate: 120/s\n", "rate: 120/s\n    protocol: http2\n", "card-processor")
+	if want := "36 in flight, and no limit"; e.New.AtPeak() != want {
+		t.Errorf("AtPeak() = %q, want %q: MaxConnsPerHost does not bound it", e.New.AtPeak(), want)
+	}
+}
+
 func TestNoLimitCarriesAll(t *testing.T) {
 	e := effectOf(t, gateway, "maxConns: 50, ", "", "card-processor")
 	if want := "144 in flight, and no limit"; e.New.AtDegraded() != want || e.Worse {

@@ -59,6 +59,7 @@ func sizesOf(c *contract.Contract, name string) (Sizes, bool) {
 		return Sizes{}, false
 	}
 	s := Sizes{Rate: float64(u.Rate)}
+	shared := u.Protocol == contract.HTTP2 || u.Protocol == contract.GRPC
 	plan, err := c.Plan(name)
 	if e, isInfeasible := errors.AsType[*capacity.Infeasible](err); isInfeasible {
 		s.Infeasible = true
@@ -69,13 +70,16 @@ func sizesOf(c *contract.Contract, name string) (Sizes, bool) {
 	s.Each, s.Deadline, s.Attempts = plan.InFlight, plan.Deadline, plan.Attempts
 	if k := u.Client; k != nil {
 		s.Each, s.Deadline, s.Attempts = k.MaxConns, k.Timeout, max(u.Attempts, 1)
+		if shared { // for HTTP/2 it bounds the dials at once, and no connections
+			s.Each = 0
+		}
 	}
 	mean := u.Latency.Seconds()
 	if u.P50 > 0 {
 		mean = capacity.FitLognormal(u.P50.Seconds(), u.P99.Seconds()).Mean()
 	}
 	s = s.under(mean, u.Degraded.Seconds(), c.Replicas.Min)
-	if k := u.Client; k != nil && s.Peak > 0 && (k.MaxConns == 0 || idle(k) < k.MaxConns) {
+	if k := u.Client; k != nil && !shared && s.Peak > 0 && (k.MaxConns == 0 || idle(k) < k.MaxConns) {
 		s.DialChance = capacity.DialChance(s.Peak/float64(c.Replicas.Min), idle(k))
 	}
 	return s, true
