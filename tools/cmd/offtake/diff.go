@@ -22,7 +22,7 @@ import (
 func diff(c *call, args []string) (int, error) {
 	f := c.flags("diff")
 	file := f.String("f", "offtake.yaml", "the contract, where OLD and NEW are git revisions")
-	environment := f.String("env", "", "the environment of the contract")
+	environment := f.String("env", "", "the one environment to compare (default: the files as they are, and each that changes otherwise)")
 	format := f.String("format", "text", "text, json or markdown")
 	simulated := f.Bool("simulate", false, "simulate both sides too, at the peak and with the degraded latency")
 	failOnWorse := f.Bool("fail-on-worse", false, "exit with 1 if less can be carried than before")
