@@ -188,6 +188,27 @@ func TestDiffReadsRevisions(t *testing.T) {
 			t.Errorf("diff %s = %q, %q, want the change", side, out, err)
 		}
 	}
+	if code, out, _ := offtake(t, "", "diff", "-fail-on-worse", "HEAD:", "offtake.yaml"); code != exitBadInput {
+		t.Errorf("diff of a folder = %d, %q, want it refused", code, out)
+	}
+	write(t, "later.yaml", gateway)
+	for _, c := range []struct{ args, want string }{
+		{"HEAD later.yaml", "the contract is new\n"},
+		{"later.yaml HEAD", "the contract is gone\n"},
+		{"-simulate HEAD later.yaml", "the contract is new\n"},
+		{"-format json HEAD later.yaml", `"only": "new"`},
+	} {
+		code, out, err := offtake(t, "", append([]string{"diff"}, strings.Fields(c.args)...)...)
+		if code != exitOK || !strings.Contains(out, c.want) {
+			t.Errorf("diff %s = %d, %q, %q, want %q", c.args, code, out, err, c.want)
+		}
+	}
+	if code, _, err := offtake(t, "", "diff", "-f", "nowhere.yaml", "HEAD", "HEAD"); code != exitBadInput || !strings.Contains(err, "nowhere.yaml") {
+		t.Errorf("diff of a file in neither revision = %d, %q, want it refused", code, err)
+	}
+	if code, _, err := offtake(t, "", "diff", "HEAD:nowhere.yaml", "later.yaml"); code != exitBadInput || !strings.Contains(err, "nowhere.yaml") {
+		t.Errorf("diff of a path that is not there = %d, %q, want it refused", code, err)
+	}
 	if code, _, err := offtake(t, "", "diff", "--", "--output=written", "HEAD"); code != exitBadInput || !strings.Contains(err, "neither a file nor a revision") {
 		t.Errorf("diff of an option of git = %d, %q, want it refused", code, err)
 	}
