@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
@@ -91,7 +94,9 @@ func (torn) Name() string                { return "torn" }
 // TestAPanicInACodecGivesThePlaceOnItsLinkBack: grpc-go has a stream by then, and
 // never says that it is over.
 func TestAPanicInACodecGivesThePlaceOnItsLinkBack(t *testing.T) {
-	bubble(t, capacity.Plan{InFlight: 1}, nil, &upstream{}, func(t *testing.T, c *Conn) {
+	r, recorder := prometheus.NewRegistry(), tracetest.NewSpanRecorder()
+	o := &Options{Registerer: r, TracerProvider: trace.NewTracerProvider(trace.WithSpanProcessor(recorder))}
+	bubble(t, capacity.Plan{InFlight: 1}, o, &upstream{}, func(t *testing.T, c *Conn) {
 		warm(t, c)
 		for range 3 {
 			func() {
@@ -107,9 +112,38 @@ func TestAPanicInACodecGivesThePlaceOnItsLinkBack(t *testing.T) {
 				t.Errorf("calls counted on a link after a panic = %d, want 0", got)
 			}
 		}
+		wantCalls(t, r, "UNKNOWN", 3)
+		if got := len(recorder.Ended()); got != 3 {
+			t.Errorf("spans ended = %d, want 3", got)
+		}
 		if err := ask(t.Context(), c); err != nil {
 			t.Errorf("the next call = %v, want nil", err)
 		}
+	})
+}
+
+// TestACallThatEndsAfterItsInterceptorHasPanickedIsCountedOnce: the call is taken off
+// its link with the panic, and grpc-go says later that it is over.
+func TestACallThatEndsAfterItsInterceptorHasPanickedIsCountedOnce(t *testing.T) {
+	ended := make(chan error, 1)
+	torn := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		go func() { ended <- invoker(ctx, method, req, reply, cc, options...) }()
+		<-time.After(time.Millisecond)
+		panic("a mistake of the user's")
+	}
+	o := &Options{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(torn)}}
+	bubble(t, capacity.Plan{InFlight: 1}, o, &upstream{call: slow(time.Second)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		ended = make(chan error, 1) // of the bubble
+		func() {
+			defer func() { _ = recover() }()
+			ask(t.Context(), c)
+		}()
+		<-ended
+		if got := c.core.readyLinks()[0].streams.Load(); got != 0 {
+			t.Errorf("calls counted on the link = %d, want 0", got)
+		}
+		wantIdle(t, c)
 	})
 }
 

@@ -111,6 +111,9 @@ func (l *call) send(a *attempt, waited time.Duration) (time.Time, error) {
 	defer func() {
 		if !returned {
 			a.abandon()
+			now := time.Now()
+			a.record(now, errPanicked)
+			_ = l.settle(now, waited, errPanicked)
 		}
 		c.gate.Leave()
 	}()

@@ -106,6 +106,10 @@ func (a *attempt) explain(caller context.Context, err error) error {
 // of a stream that was read to its end, though there was no answer.
 var errCut = status.Error(codes.Unavailable, "grpcclient: the connection ended before there was an answer")
 
+// errPanicked is the end of a call that something of the user's panicked in. Nobody but
+// metrics and traces hears of it.
+var errPanicked = status.Error(codes.Unknown, "grpcclient: an interceptor or a codec panicked")
+
 // outcomeOf puts the error of a call into the closed set.
 func outcomeOf(err error) telemetry.Outcome {
 	switch e := err.(type) { //nolint:errorlint // they come from here as they are; what they wrap may be another client's

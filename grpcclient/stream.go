@@ -10,7 +10,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -39,7 +38,6 @@ type stream struct {
 	ended    sync.Once
 	channel  *channel
 	expire   context.CancelFunc // of the lifetime
-	header   metadata.MD        // with a policy that is not ours
 	cut      atomic.Bool        // see errCut
 	receives watchdog
 	sends    watchdog
@@ -68,9 +66,6 @@ func (c *core) newStream(ctx context.Context, pinned *link, desc *grpc.StreamDes
 	}
 	return s.open(desc, opening, orElse(own.Lifetime, c.options.Lifetime), options)
 }
-
-// errPanicked is how a stream ends that an interceptor of the user's did not open.
-var errPanicked = status.Error(codes.Unknown, "grpcclient: an interceptor panicked")
 
 func orElse(d, byDefault time.Duration) time.Duration {
 	if d > 0 {
@@ -130,9 +125,6 @@ func (s *stream) open(desc *grpc.StreamDesc, opening *bound, lifetime time.Durat
 		}
 	}()
 	options = append(options[:len(options):len(options)], grpc.OnFinish(s.closed))
-	if !k.balancing.own {
-		options = append(options, grpc.Header(&s.header))
-	}
 	timer := time.AfterFunc(opening.limit, func() { s.cancel(opening) })
 	raw, err := s.channel.NewStream(a, desc, s.method, options...)
 	if !timer.Stop() && err == nil {
@@ -158,8 +150,9 @@ func (s *stream) expired() {
 // closed is told by grpc-go that a stream is over. It is the end if all are, with
 // the client.
 func (s *stream) closed(err error) {
-	s.cut.Store(err == nil && !s.attempt.has(markReceived) && len(s.header) == 0)
-	if s.attempt.core.pool.over() {
+	k := s.attempt.core
+	s.cut.Store(err == nil && k.balancing.own && !s.attempt.has(markReceived))
+	if k.pool.over() {
 		s.end(s.explain(err))
 	}
 }
