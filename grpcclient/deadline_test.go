@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,15 +95,20 @@ func (stuckCredentials) GetRequestMetadata(ctx context.Context, _ ...string) (ma
 
 func (stuckCredentials) RequireTransportSecurity() bool { return false }
 
-// cuttingCredentials end the connection that their call was to go out on.
+// cuttingCredentials end the connection that their call was to go out on, once for
+// each of cuts.
 type cuttingCredentials struct {
 	stuckCredentials
 	conn net.Conn
+	cuts int
 }
 
 func (k *cuttingCredentials) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	k.conn.Close()
-	<-time.After(time.Millisecond) // grpc-go notices meanwhile
+	if k.cuts > 0 {
+		k.cuts--
+		k.conn.Close()
+		<-time.After(time.Millisecond) // grpc-go notices meanwhile
+	}
 	return nil, nil
 }
 
@@ -110,28 +117,44 @@ func TestACallThatHasLostItsConnectionWaitsForAnother(t *testing.T) {
 		l := pipenet.Listen()
 		serve(t, l, &upstream{})
 		var k cuttingCredentials
+		var down atomic.Bool
+		r := prometheus.NewRegistry()
 		plan := capacity.Plan{InFlight: 1, Deadline: 3 * time.Second, Attempts: capacity.NoRetry}
 		c := dial(t, "passthrough:///upstream", plan, &Options{
+			Registerer:  r,
 			DialOptions: []grpc.DialOption{grpc.WithPerRPCCredentials(&k)},
-			Dial: func(ctx context.Context, address string) (net.Conn, error) {
-				if k.conn != nil {
+			Dial: func(ctx context.Context, address string) (conn net.Conn, err error) {
+				if down.Load() {
 					return nil, errors.New("no route to host")
 				}
-				var err error
 				k.conn, err = l.Dial(ctx, "", address)
 				return k.conn, err
 			},
 		})
-		warm(t, c)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		cut := func(ctx context.Context, stays bool) error {
+			down.Store(false)
+			<-time.After(2 * dialPauseMost)
+			warm(t, c)
+			down.Store(stays)
+			k.cuts = 1
+			return ask(ctx, c)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*dialPauseMost+2*time.Millisecond)
 		defer cancel()
-		wantCode(t, ask(ctx, c), codes.DeadlineExceeded, InConnect)
-		k.conn = nil
-		warm(t, c)
-		err := ask(t.Context(), c)
+		wantCode(t, cut(ctx, true), codes.DeadlineExceeded, InConnect)
+		err := cut(t.Context(), true)
 		wantCode(t, err, codes.Unavailable, NoConnection)
 		if !contains(err.Error(), "no route to host") {
 			t.Errorf("call = %v, want the cause in it", err)
+		}
+		_, before := series(t, r, "offtake_client_connect_wait_seconds", nil)
+		began := time.Now().Add(2 * dialPauseMost)
+		if err := cut(t.Context(), false); err != nil {
+			t.Errorf("call that finds another connection = %v, want nil", err)
+		}
+		_, after := series(t, r, "offtake_client_connect_wait_seconds", nil)
+		if got, want := time.Duration(math.Round((after-before)*1e6))*time.Microsecond, time.Since(began).Round(time.Microsecond); got != want {
+			t.Errorf("wait for a connection of it = %v, want %v: all of it", got, want)
 		}
 	})
 }
@@ -340,5 +363,28 @@ func TestCloseIsWhatEndsACallAndNotTheUpstream(t *testing.T) {
 		wantIdle(t, c)
 		failed := status.Error(codes.Unavailable, "transport is closing") // what grpc-go says if it is sooner
 		wantCode(t, (&attempt{core: c.core}).explain(t.Context(), failed), codes.Canceled, InConnect)
+	})
+}
+
+// due is a context at its deadline, before its timer has run.
+type due struct{ context.Context }
+
+func (due) Deadline() (time.Time, bool) { return time.Now(), true }
+
+func TestAServerThatIsFasterThanATimerIsNotBlamed(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 1}, nil, &upstream{}, func(t *testing.T, c *Conn) {
+		late := status.Error(codes.DeadlineExceeded, "the server's word")
+		a := &attempt{core: c.core, Context: due{t.Context()}, due: &bound{PhaseAttempt, time.Second}}
+		a.mark(markSent)
+		if err, ok := errors.AsType[*TimeoutError](a.explain(t.Context(), late)); !ok || err.Phase != PhaseAttempt {
+			t.Errorf("end at the attempt's deadline = %v, want a TimeoutError of the attempt", err)
+		}
+		if err, ok := errors.AsType[*ContextError](a.explain(due{t.Context()}, late)); !ok || !err.Timeout() {
+			t.Errorf("end at the caller's deadline = %v, want a ContextError", err)
+		}
+		a.Context = t.Context()
+		if err := a.explain(t.Context(), late); err != late {
+			t.Errorf("end before any deadline = %v, want what the server said", err)
+		}
 	})
 }

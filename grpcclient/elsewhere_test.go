@@ -2,11 +2,14 @@ package grpcclient
 
 import (
 	"context"
+	"io"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/resolver"
@@ -42,6 +45,9 @@ func TestAPolicyOfTheUsersHasTheSameGuarantees(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		wantCode(t, ask(ctx, c), codes.DeadlineExceeded, InServer)
+		if _, err := drain(watchStream(t.Context(), t, c)); err != io.EOF {
+			t.Errorf("stream = %v, want EOF", err)
+		}
 		wantIdle(t, c)
 		for i, ch := range c.core.channels {
 			if got := ch.calls.Load(); got != 0 {
@@ -127,6 +133,28 @@ func TestWarmOfAPolicyOfTheUsersNamesTheCause(t *testing.T) {
 		c := dial(t, fleetName, perServer(1, 2), o)
 		if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), "connection refused") {
 			t.Errorf("Warm() = %v, want the dial's error", err)
+		}
+	})
+}
+
+func TestACallGoesToTheChannelWithTheFewest(t *testing.T) {
+	r := prometheus.NewRegistry()
+	o := &Options{ServiceConfig: roundRobin, Registerer: r}
+	bubble(t, capacity.Plan{InFlight: 6, Streams: 2}, o, &upstream{call: slow(time.Second)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		var group sync.WaitGroup
+		for range 6 {
+			group.Go(func() { wantNil(t)(ask(context.Background(), c)) })
+			synctest.Wait()
+		}
+		for i, ch := range c.core.channels {
+			if got := ch.calls.Load(); got != 2 {
+				t.Errorf("calls on channel %d of 3 = %d, want 2 of 6", i, got)
+			}
+		}
+		group.Wait()
+		if n, _ := series(t, r, "offtake_client_connect_wait_seconds", nil); n != 0 {
+			t.Errorf("waits for a connection = %d, want none: they are not known", n)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/offtake-go/offtake/capacity"
@@ -62,6 +63,20 @@ func TestABlackHoleIsLeftBeforeKeepaliveNoticesIt(t *testing.T) {
 		}
 		if lost > 3 {
 			t.Errorf("calls lost to a black hole, one after the other = %d of 60, want at most 3", lost)
+		}
+	})
+}
+
+func TestCallersThatLeaveMakeNoLinkSuspect(t *testing.T) {
+	bubble(t, capacity.Plan{InFlight: 1}, nil, &upstream{call: slow(time.Minute)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Millisecond, cancel)
+			wantCode(t, ask(ctx, c), codes.Canceled, InServer)
+		}
+		if c.core.readyLinks()[0].suspect.Load() {
+			t.Error("a link whose calls were canceled soon is suspected, want no suspicion")
 		}
 	})
 }

@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -86,6 +87,8 @@ func TestOnlyWhatMayBeRepeatedIs(t *testing.T) {
 		{"no more often than the plan has attempts", []error{unavailable, unavailable, unavailable}, idempotent(codes.Unavailable), 3, codes.Unavailable, 0},
 		{"busy without a word", []error{status.Error(codes.ResourceExhausted, "busy")}, nil, 1, codes.ResourceExhausted, 0},
 		{"busy with RetryInfo", []error{busy(300 * time.Millisecond)}, nil, 2, codes.OK, 300 * time.Millisecond},
+		{"busy with RetryInfo of no delay", []error{busy(0)}, nil, 2, codes.OK, 0},
+		{"busy with RetryInfo of less than none", []error{busy(-time.Hour)}, nil, 2, codes.OK, 0},
 		{"busy with a pushback", []error{pushback("300")}, nil, 2, codes.OK, 300 * time.Millisecond},
 		{"busy with a pushback of none", []error{pushback("0")}, nil, 2, codes.OK, 0},
 		{"busy with a pushback of never", []error{pushback("-1")}, nil, 1, codes.ResourceExhausted, 0},
@@ -244,6 +247,9 @@ func TestATotalOutageIsNotRetriedAway(t *testing.T) {
 		if got := limited("true"); got != 20 {
 			t.Errorf("retries sent all the same = %v, want 20", got)
 		}
+		if got := c.Stats().RetryBalance; got != -20 {
+			t.Errorf("balance after as many that there was no budget for = %v, want -20", got)
+		}
 	})
 }
 
@@ -357,4 +363,49 @@ func TestWhatAnInterceptorSendsWithAnotherContextIsNotCalledUnsent(t *testing.T)
 			t.Errorf("calls = %d, want 1: the method allows no repeat", s.calls)
 		}
 	})
+}
+
+func TestACallWhoseCallerHasLeftSpendsNoBudget(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	leaving := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		defer cancel() // between the answer and the retry
+		return invoker(ctx, method, req, reply, cc, options...)
+	}
+	o := &Options{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(leaving)}, Methods: idempotent(codes.Unavailable)}
+	bubble(t, capacity.Plan{InFlight: 1}, o, &upstream{call: failing(codes.Unavailable)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		wantCode(t, ask(ctx, c), codes.Unavailable, "")
+		if got := c.Stats().RetryBalance; got != budget.Floor {
+			t.Errorf("balance = %v, want %d", got, budget.Floor)
+		}
+	})
+}
+
+// TestStreamsThatLastForbidNoRetry: what another attempt needs is no more than what it
+// may have, however long places are held on the whole.
+func TestStreamsThatLastForbidNoRetry(t *testing.T) {
+	s := &script{answers: []error{status.Error(codes.Unavailable, "no")}}
+	o := &Options{Methods: idempotent(codes.Unavailable)}
+	bubble(t, capacity.Plan{InFlight: 2, Deadline: time.Second, BodyIdle: time.Minute}, o, &upstream{call: s.call, stream: ticking(1, 50*time.Second)}, func(t *testing.T, c *Conn) {
+		if _, err := drain(watchStream(t.Context(), t, c)); err != io.EOF {
+			t.Fatal(err)
+		}
+		if err := ask(t.Context(), c); err != nil {
+			t.Errorf("call after a stream of 50s = %v, want nil", err)
+		}
+	})
+}
+
+func TestAPushbackIsOneNumber(t *testing.T) {
+	for _, tt := range []struct {
+		words []string
+		want  int64
+	}{
+		{[]string{"0"}, 1}, {[]string{"300"}, 301}, {[]string{"2147483647"}, math.MaxInt32 + 1},
+		{[]string{"-1"}, -1}, {[]string{""}, -1}, {[]string{"2147483648"}, -1}, {[]string{"1e3"}, -1}, {[]string{"10", "20"}, -1},
+	} {
+		if got := parsePushback(tt.words); got != tt.want {
+			t.Errorf("parsePushback(%q) = %d, want %d", tt.words, got, tt.want)
+		}
+	}
 }

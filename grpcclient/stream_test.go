@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -179,6 +180,47 @@ func TestMessagesGoBothWays(t *testing.T) {
 		if _, err := drain(s); err != io.EOF {
 			t.Errorf("end = %v, want EOF", err)
 		}
+		wantIdle(t, c)
+	})
+}
+
+func TestAClientStreamGivesItsPlaceBackWithItsAnswer(t *testing.T) {
+	collect := func(s grpc.ServerStream) error {
+		for s.RecvMsg(new(wrapperspb.BytesValue)) == nil {
+		}
+		return s.SendMsg(wrapperspb.Bytes([]byte("all")))
+	}
+	bubble(t, capacity.Plan{InFlight: 1}, nil, &upstream{stream: collect}, func(t *testing.T, c *Conn) {
+		for range 2 {
+			s, err := c.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, methodChat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := new(wrapperspb.BytesValue)
+			if err := errors.Join(s.SendMsg(m), s.CloseSend(), s.RecvMsg(m)); err != nil || string(m.Value) != "all" {
+				t.Errorf("answer = %q, %v, want all, nil", m.Value, err)
+			}
+			wantIdle(t, c)
+		}
+	})
+}
+
+// TestWhoSendsToAStreamThatIsOverHearsWhyFromReceiving: SendMsg says io.EOF then, and
+// that is no end.
+func TestWhoSendsToAStreamThatIsOverHearsWhyFromReceiving(t *testing.T) {
+	r := prometheus.NewRegistry()
+	u := &upstream{stream: func(grpc.ServerStream) error { return status.Error(codes.FailedPrecondition, "no") }}
+	bubble(t, capacity.Plan{InFlight: 1}, &Options{Registerer: r}, u, func(t *testing.T, c *Conn) {
+		s, err := c.NewStream(t.Context(), chatDesc, methodChat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := s.SendMsg(wrapperspb.Bytes(nil)); err != io.EOF {
+			t.Errorf("SendMsg() = %v, want EOF", err)
+		}
+		wantCode(t, s.RecvMsg(new(wrapperspb.BytesValue)), codes.FailedPrecondition, "")
+		wantCalls(t, r, "FAILED_PRECONDITION", 1)
 		wantIdle(t, c)
 	})
 }

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/offtake-go/offtake/capacity"
 )
 
 // dropping ends connections as soon as they are there, while it is set.
@@ -129,6 +133,28 @@ func TestACallHasALinkThatRestsDialedAtOnce(t *testing.T) {
 			wantNil(t)(ask(t.Context(), c))
 			if took := time.Since(began); took > reconnectSpread {
 				t.Errorf("call after a minute without one took %v, want %v at most", took, reconnectSpread)
+			}
+		}
+	})
+}
+
+func TestACallWithoutAnAnswerIsNoWorkOfAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, slow(time.Minute))
+		d := dropping{after: fleeting}
+		d.on.Store(true)
+		o := f.options()
+		o.Dial = d.dial(f)
+		c := dial(t, fleetName, capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry}, o)
+		for range 3 {
+			wantCode(t, ask(t.Context(), c), codes.Unavailable, "")
+		}
+		synctest.Wait()
+		c.core.pool.mu.Lock()
+		defer c.core.pool.mu.Unlock()
+		for l := range c.core.pool.linksLocked() {
+			if l.vain != 3 {
+				t.Errorf("connections in vain after three that took a call and dropped it = %d, want 3", l.vain)
 			}
 		}
 	})
