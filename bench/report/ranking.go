@@ -109,7 +109,7 @@ func (r *Report) contests() []contest {
 
 // stops is why a breaker may be ahead.
 func stops() reasons {
-	return reasons{"failsafe-go, four policies": "its breaker stops nearly all calls when half of them fail; offtake has none, and sends what its places and budget allow"}
+	return reasons{"failsafe-go, four policies": "its breaker stops calls while half of them fail; offtake has none, and sends what its places and budget allow"}
 }
 
 func (r *Report) ofLoad() []contest {
