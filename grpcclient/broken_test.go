@@ -54,14 +54,16 @@ func TestAServerThatKeepsNoConnectionIsNotDialedWithoutPause(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		calls int // that wait
+		takes time.Duration
 		dials int64
 	}{
-		{"with nobody waiting", 0, 40},
-		{"with calls waiting", 8, 300},
+		{"with nobody waiting", 0, time.Hour, 40},
+		{"with calls waiting", 8, time.Hour, 300},
+		{"with calls that are answered", 8, time.Millisecond, 300},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, 1, slow(time.Hour), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: time.Millisecond, MaxConnectionAgeGrace: time.Millisecond}))
+				f := newFleet(t, 1, slow(tt.takes), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 5 * time.Millisecond, MaxConnectionAgeGrace: time.Millisecond}))
 				c := dial(t, fleetName, capacity.Plan{InFlight: 8}, f.options())
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
@@ -77,7 +79,7 @@ func TestAServerThatKeepsNoConnectionIsNotDialedWithoutPause(t *testing.T) {
 				group.Wait()
 				<-ctx.Done()
 				if got := f.dialed(); got < 3 || got > tt.dials {
-					t.Errorf("dials in 10s of a server that sends each away after a millisecond = %d, want at least 3 and at most %d", got, tt.dials)
+					t.Errorf("dials in 10s of a server that sends each away after 5ms = %d, want at least 3 and at most %d", got, tt.dials)
 				}
 			})
 		})

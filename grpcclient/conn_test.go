@@ -314,8 +314,39 @@ func TestTheSecondAddressOfAServerLeavesTheLimitOfTheFirst(t *testing.T) {
 	})
 }
 
+func TestAConnectionDoesNotInherit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		var last net.Conn
+		o := f.options()
+		o.Dial = func(ctx context.Context, address string) (conn net.Conn, err error) {
+			conn, err = f.dial(ctx, address)
+			last = conn
+			return conn, err
+		}
+		c := dial(t, fleetName, perServer(1, 1), o)
+		warm(t, c)
+		l := c.core.readyLinks()[0]
+		for _, b := range []*atomic.Bool{&l.away, &l.used, &l.suspect} {
+			b.Store(true)
+		}
+		l.timeout.Store(1)
+		l.learn(10)
+		l.back.Store(false)
+		last.Close()
+		synctest.Wait()
+		l.away.Store(true) // a second GOAWAY, after the dial for the first
+		<-time.After(reconnectSpread)
+		warm(t, c)
+		if l.away.Load() || l.used.Load() || l.suspect.Load() || l.timeout.Load() != 0 || l.limit.Load() != unlimited {
+			t.Errorf("away, used, suspect, timeout, limit of a new connection = %v, %v, %v, %d, %d, want none", l.away.Load(), l.used.Load(), l.suspect.Load(), l.timeout.Load(), l.limit.Load())
+		}
+	})
+}
+
 func TestAServerThatAllowsNoStreamIsAskedOnceAtATime(t *testing.T) {
-	bubble(t, capacity.Plan{InFlight: 40}, nil, &upstream{}, func(t *testing.T, c *Conn) {
+	r := prometheus.NewRegistry()
+	bubble(t, capacity.Plan{InFlight: 40}, &Options{Registerer: r}, &upstream{}, func(t *testing.T, c *Conn) {
 		warm(t, c)
 		c.core.readyLinks()[0].learn(0)
 		if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), "allows no stream") {
@@ -326,6 +357,9 @@ func TestAServerThatAllowsNoStreamIsAskedOnceAtATime(t *testing.T) {
 		}
 		if s := c.Stats(); s.Places != 1 || s.OverLimit != 1 {
 			t.Errorf("places, calls over the limit = %d, %d, want 1, 1", s.Places, s.OverLimit)
+		}
+		if n, _ := series(t, r, "offtake_client_stream_wait_seconds", nil); n != 0 {
+			t.Errorf("waits for a stream = %d, want none: how long it was is not known", n)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/internal/pipenet"
@@ -77,6 +78,26 @@ func TestCallersThatLeaveMakeNoLinkSuspect(t *testing.T) {
 		}
 		if c.core.readyLinks()[0].suspect.Load() {
 			t.Error("a link whose calls were canceled soon is suspected, want no suspicion")
+		}
+	})
+}
+
+func TestALinkThatAnswersOthersIsNotSuspect(t *testing.T) {
+	u := &upstream{call: func(ctx context.Context, body []byte) ([]byte, error) {
+		if len(body) == 0 {
+			return slow(time.Minute)(ctx, body)
+		}
+		return body, nil
+	}}
+	plan := capacity.Plan{InFlight: 2, Deadline: time.Second, Attempts: capacity.NoRetry}
+	bubble(t, plan, nil, u, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		for range 3 {
+			time.AfterFunc(time.Millisecond, func() { wantNil(t)(ask(context.Background(), c)) })
+			wantCode(t, c.Invoke(t.Context(), methodCall, wrapperspb.Bytes(nil), new(wrapperspb.BytesValue)), codes.DeadlineExceeded, InServer)
+		}
+		if c.core.readyLinks()[0].suspect.Load() {
+			t.Error("a link whose slow calls ran out of time is suspected, want no suspicion: it answered others")
 		}
 	})
 }

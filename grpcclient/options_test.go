@@ -109,6 +109,27 @@ func TestTwoClientsOfOneNameNeedTwoRegistries(t *testing.T) {
 	dial(t, "orders:9000", capacity.Plan{InFlight: 1}, &Options{Registerer: r})
 }
 
+// refusing takes the first collector only.
+type refusing struct {
+	prometheus.Registerer
+	asked int
+}
+
+func (r *refusing) Register(c prometheus.Collector) error {
+	if r.asked++; r.asked > 1 {
+		return errors.New("that is enough")
+	}
+	return r.Registerer.Register(c)
+}
+
+func TestAClientThatCanNotBeMadeLeavesNoMetrics(t *testing.T) {
+	r := prometheus.NewRegistry()
+	if _, err := New("orders:9000", capacity.Plan{InFlight: 1}, &Options{Registerer: &refusing{Registerer: r}}); err == nil || !contains(err.Error(), "that is enough") {
+		t.Errorf("New() with a registry that refuses = %v, want its error", err)
+	}
+	dial(t, "orders:9000", capacity.Plan{InFlight: 1}, &Options{Registerer: r})
+}
+
 func TestTargetsThatNameNothingAreMistakes(t *testing.T) {
 	for _, target := range []string{"", "dns:///", "dns:///:0", "orders:0", "orders:70000", "orders:http:80", "http://orders:80", "zookeeper://zk/orders", "a:b:c:d"} {
 		if _, err := New(target, capacity.Plan{InFlight: 1}, &Options{Registerer: prometheus.NewRegistry()}); err == nil || !contains(err.Error(), "target") {

@@ -37,7 +37,7 @@ type stream struct {
 	idle     bound
 	ended    sync.Once
 	channel  *channel
-	expire   context.CancelFunc // of the lifetime
+	expire   context.CancelFunc // of the lifetime, for a stream that is over
 	cut      atomic.Bool        // see errCut
 	receives watchdog
 	sends    watchdog
@@ -188,7 +188,6 @@ func (s *stream) leave(err error) {
 		k.budget.Success(now)
 	}
 	s.settle(now, err)
-	s.cancel(nil)
 	s.expire()
 }
 

@@ -200,6 +200,9 @@ func TestAClientStreamGivesItsPlaceBackWithItsAnswer(t *testing.T) {
 			if err := errors.Join(s.SendMsg(m), s.CloseSend(), s.RecvMsg(m)); err != nil || string(m.Value) != "all" {
 				t.Errorf("answer = %q, %v, want all, nil", m.Value, err)
 			}
+			if s.(*stream).attempt.Err() == nil {
+				t.Error("context of a stream that is over goes on, to the end of its lifetime")
+			}
 			wantIdle(t, c)
 		}
 	})

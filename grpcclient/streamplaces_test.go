@@ -72,6 +72,23 @@ func TestAStreamWaitsOnceForItsTwoPlaces(t *testing.T) {
 	})
 }
 
+func TestAStreamWaitsNoLongerForAPlaceThanItMayTakeToOpen(t *testing.T) {
+	o := &Options{Methods: map[string]Method{methodWatch: {Attempt: 10 * time.Millisecond}}}
+	bubble(t, capacity.Plan{InFlight: 1, Wait: 100 * time.Millisecond}, o, &upstream{call: slow(time.Second)}, func(t *testing.T, c *Conn) {
+		warm(t, c)
+		var group sync.WaitGroup
+		group.Go(func() { ask(context.Background(), c) })
+		synctest.Wait()
+		began := time.Now()
+		_, err := c.NewStream(t.Context(), watchDesc, methodWatch)
+		wantCode(t, err, codes.ResourceExhausted, QueueTimeout)
+		if waited := time.Since(began); waited != 10*time.Millisecond {
+			t.Errorf("stream waited %v, want the Attempt of 10ms", waited)
+		}
+		group.Wait()
+	})
+}
+
 func TestShutdownTurnsAStreamAwayThatWaits(t *testing.T) {
 	plan := capacity.Plan{InFlight: 2, Wait: time.Minute, Deadline: time.Hour}
 	bubble(t, plan, nil, &upstream{stream: ticking(1, time.Second)}, func(t *testing.T, c *Conn) {

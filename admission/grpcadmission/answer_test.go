@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
 )
 
@@ -106,6 +107,42 @@ func TestTheDelayIsTheEstimateRoundedUp(t *testing.T) {
 		_, err := client.EmptyCall(t.Context(), &testpb.Empty{})
 		if _, _, delay := details(err); delay != 200*time.Millisecond {
 			t.Errorf("delay with one place of 120ms = %v, want 200ms", delay)
+		}
+	})
+}
+
+func TestTheLongestDelayIsTheLongestThereIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, err := newAnswers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy := func(ctx context.Context, after time.Duration) string {
+			trailer, err := a.to(ctx, &offtake.Error{RetryAfter: after, Err: offtake.ErrBusy})
+			if status.Code(err) != codes.ResourceExhausted {
+				t.Errorf("answer = %v, want RESOURCE_EXHAUSTED", err)
+			}
+			return trailer.Get(pushbackKey)[0]
+		}
+		for _, tt := range []struct {
+			after, left time.Duration
+			want        string
+		}{
+			{time.Hour, 0, "30000"},
+			{30 * time.Second, 0, "30000"},
+			{20 * time.Millisecond, 0, "20"},
+			{time.Second, time.Second, "-1"}, // it would come just when time is up
+			{time.Second, time.Second + 1, "1000"},
+		} {
+			ctx := t.Context()
+			if tt.left > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, tt.left)
+				defer cancel()
+			}
+			if got := busy(ctx, tt.after); got != tt.want {
+				t.Errorf("pushback for %v with %v left = %s, want %s", tt.after, tt.left, got, tt.want)
+			}
 		}
 	})
 }
