@@ -108,6 +108,7 @@ func TestALinkThatIsHeardOfAgainIsUsedAgain(t *testing.T) {
 		c := dial(t, fleetName, perServer(1, 1), f.options())
 		warm(t, c)
 		f.servers["server-0"].Close() // nobody can be dialed in its place
+		synctest.Wait()               // the server has acknowledged our SETTINGS
 		l := c.core.readyLinks()[0]
 		for range 2 {
 			l.silent(l.reads.Load())

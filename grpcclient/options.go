@@ -78,9 +78,9 @@ type Options struct {
 	// handshakes of TLS and HTTP/2 it has 5 s at most.
 	Connect time.Duration
 
-	// MaxAge is how long a connection is used, or up to a fifth less, and how often
-	// names are resolved again at least, so that new servers get their share. The
-	// default is 5 min, the least 1 s. A connection is replaced once another stands
+	// MaxAge is how long a connection is used at most, and how often names are resolved
+	// again at least, so that new servers get their share. The default is 5 min, the
+	// least 1 s. Connections are replaced one after the other, each once another stands
 	// in its place, and no call is lost by it.
 	MaxAge time.Duration
 

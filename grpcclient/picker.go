@@ -180,15 +180,10 @@ func (p *picker) force() *seat {
 	return best
 }
 
-// load is how many calls are out, on the links that are not suspected.
-func (s server) load() int64 {
-	load, healthy := int64(0), false
+// load is how many calls are out.
+func (s server) load() (load int64) {
 	for i := range s {
 		load += s[i].streams.Load()
-		healthy = healthy || !s[i].suspect.Load()
-	}
-	if !healthy {
-		return math.MaxInt64
 	}
 	return load
 }

@@ -175,14 +175,14 @@ func TestCallsGoToTheLessBusyOfTwoServers(t *testing.T) {
 
 func TestAnAddressThatIsNamedTwiceIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, 1, nil)
+		f := newFleet(t, 2, nil)
 		s := f.state()
 		s.Endpoints = append(s.Endpoints, s.Endpoints[0], resolver.Endpoint{})
 		f.name.InitialState(s)
 		c := dial(t, fleetName, perServer(1, 4), f.options())
 		warm(t, c)
 		if got := f.dialed(); got != 4 {
-			t.Errorf("connections to an address that is named twice = %d, want the plan's 4", got)
+			t.Errorf("connections to two addresses of which one is named twice = %d, want the plan's 4", got)
 		}
 	})
 }
@@ -331,8 +331,8 @@ func TestConnectionsAreReplacedWithinTheirAgeAndNoCallIsLost(t *testing.T) {
 			if err := ask(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			if got := c.Stats().Open; got != 4 {
-				t.Fatalf("connections = %d, want 4 all the time", got)
+			if got := c.Stats(); got.Open != 4 || got.Oldest > defaultMaxAge {
+				t.Fatalf("connections, age of the oldest = %d, %v, want 4 all the time, and %v at most", got.Open, got.Oldest, defaultMaxAge)
 			}
 			<-time.After(time.Second)
 		}
@@ -340,4 +340,87 @@ func TestConnectionsAreReplacedWithinTheirAgeAndNoCallIsLost(t *testing.T) {
 			t.Errorf("dials in three times the age of 4 connections = %d, want about 16", got)
 		}
 	})
+}
+
+func TestALinkThatCanNotBeReplacedDoesNotHoldUpTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 4, nil)
+		c := dial(t, fleetName, perServer(4, 1), f.options())
+		warm(t, c)
+		f.servers["server-0"].Close() // takes no new connections
+		for range 600 {
+			<-time.After(time.Second)
+			for _, l := range c.core.readyLinks() {
+				if age := time.Since(l.since); l.address != "server-0" && age > defaultMaxAge*5/4 {
+					t.Fatalf("age of a connection to %s = %v, want %v at most, and a turn more", l.address, age, defaultMaxAge)
+				}
+			}
+		}
+		if got := c.Stats().Open; got != 4 {
+			t.Errorf("connections = %d, want 4, the old one too", got)
+		}
+	})
+}
+
+func TestALinkIsReplacedByOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, nil)
+		var open atomic.Int64
+		o := f.options()
+		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			c, err := f.dial(ctx, address)
+			if err != nil {
+				return nil, err
+			}
+			open.Add(1)
+			return &counted{c, sync.OnceFunc(func() { open.Add(-1) })}, nil
+		}
+		c := dial(t, fleetName, perServer(1, 2), o)
+		warm(t, c)
+		f.delay["server-0"] = time.Second / 2
+		last := c.core.readyLinks()[1]
+		for range 3 {
+			last.filler.renew(last)
+		}
+		synctest.Wait()
+		if got := f.dialed(); got != 3 {
+			t.Errorf("dials of two connections and an heir that was asked for three times = %d, want 3", got)
+		}
+		if err := c.Resize(perServer(1, 1)); err != nil { // the link leaves before its heir comes
+			t.Fatal(err)
+		}
+		<-time.After(time.Second)
+		if got := open.Load(); got != 1 {
+			t.Errorf("connections = %d, want the plan's 1", got)
+		}
+	})
+}
+
+func TestWhoIsSentAwayAndHasTimeTakesIt(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		ready int32 // other connections
+		call  bool  // waits
+		want  bool  // a pause
+	}{
+		{"nobody waits", 0, false, true},
+		{"another connection is there", 1, true, true},
+		{"a call waits", 0, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, capacity.Plan{InFlight: 1}, nil, &upstream{call: slow(time.Minute)}, func(t *testing.T, c *Conn) {
+				warm(t, c)
+				l := c.core.readyLinks()[0]
+				if tt.call {
+					go ask(context.Background(), c)
+					synctest.Wait()
+				}
+				c.core.pool.ready.Store(tt.ready)
+				l.away.Store(true)
+				if got := l.turn(); got > 0 != tt.want {
+					t.Errorf("pause before the next dial = %v, want one: %v", got, tt.want)
+				}
+			})
+		})
+	}
 }

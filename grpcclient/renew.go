@@ -9,9 +9,13 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// age replaces the oldest link that is out of its time, and has names resolved
-// again, so that new servers are found: a resolver for DNS looks once, and then
-// only when a connection is lost.
+// age replaces the link whose turn it is, and has names resolved again, so that new
+// servers are found: a resolver for DNS looks once, and then only when a connection is
+// lost. It is the turn of the oldest; one that could not be replaced lately lets the
+// others go first.
+//
+// It is tempting to leave a link that is young. But those that began together would
+// then come of age together, and the last of them be replaced long after.
 func (f *filler) age() {
 	f.pool.mu.Lock()
 	if f.closed {
@@ -25,13 +29,17 @@ func (f *filler) age() {
 	)
 	for l := range f.linksLocked() {
 		n++
-		if l.state == connectivity.Ready && l.heir == nil && (oldest == nil || l.since.Before(since)) {
-			oldest, since = l, l.since
+		at := l.since
+		if l.renewed.After(at) {
+			at = l.renewed
+		}
+		if l.state == connectivity.Ready && l.heir == nil && (oldest == nil || at.Before(since)) {
+			oldest, since = l, at
 		}
 	}
 	f.pool.mu.Unlock()
 	f.cc.ResolveNow(resolver.ResolveNowOptions{})
-	if oldest != nil && time.Since(since) >= f.pool.core.options.MaxAge*4/5 {
+	if oldest != nil {
 		f.renew(oldest)
 	}
 	f.pool.after(f.tick(n), f.age)
