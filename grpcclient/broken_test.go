@@ -115,6 +115,9 @@ func TestAPanicInACodecGivesThePlaceOnItsLinkBack(t *testing.T) {
 			}
 		}
 		wantCalls(t, r, "UNKNOWN", 3)
+		if _, got := series(t, r, "offtake_client_attempts_total", map[string]string{"outcome": "UNKNOWN"}); got != 3 {
+			t.Errorf("attempts that panicked = %v, want 3", got)
+		}
 		if got := len(recorder.Ended()); got != 3 {
 			t.Errorf("spans ended = %d, want 3", got)
 		}

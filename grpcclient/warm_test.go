@@ -189,3 +189,23 @@ func TestTLSToAServerThatHasNoneSaysWhatWouldDo(t *testing.T) {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
 }
+
+func TestWarmNamesWhatIsWrongNowAndNotWhatWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		c := dial(t, "passthrough:///upstream", capacity.Plan{InFlight: 1}, &Options{Dial: func(context.Context, string) (net.Conn, error) {
+			if dials++; dials == 1 {
+				return nil, errors.New("no route to host")
+			}
+			client, server := net.Pipe()
+			return client, server.Close()
+		}})
+		if err := c.Warm(t.Context()); err == nil || !contains(err.Error(), "no route to host") {
+			t.Errorf("Warm() = %v, want the dial's error", err)
+		}
+		<-time.After(2 * dialPauseMost)
+		if err := c.Warm(t.Context()); err == nil || contains(err.Error(), "no route to host") {
+			t.Errorf("Warm() of a server that drops connections, %d dials = %v, want another error", dials, err)
+		}
+	})
+}
