@@ -118,39 +118,39 @@ func TestACallThatHasLostItsConnectionWaitsForAnother(t *testing.T) {
 		l := pipenet.Listen()
 		serve(t, l, &upstream{})
 		var k cuttingCredentials
-		var down atomic.Bool
+		type network = func(context.Context, string) (net.Conn, error)
+		up := func(ctx context.Context, address string) (conn net.Conn, err error) {
+			k.conn, err = l.Dial(ctx, "", address)
+			return k.conn, err
+		}
+		down := func(context.Context, string) (net.Conn, error) { return nil, errors.New("no route to host") }
+		var now atomic.Pointer[network]
 		r := prometheus.NewRegistry()
 		plan := capacity.Plan{InFlight: 1, Deadline: 3 * time.Second, Attempts: capacity.NoRetry}
 		c := dial(t, "passthrough:///upstream", plan, &Options{
 			Registerer:  r,
 			DialOptions: []grpc.DialOption{grpc.WithPerRPCCredentials(&k)},
-			Dial: func(ctx context.Context, address string) (conn net.Conn, err error) {
-				if down.Load() {
-					return nil, errors.New("no route to host")
-				}
-				k.conn, err = l.Dial(ctx, "", address)
-				return k.conn, err
-			},
+			Dial:        func(ctx context.Context, address string) (net.Conn, error) { return (*now.Load())(ctx, address) },
 		})
-		cut := func(ctx context.Context, stays bool) error {
-			down.Store(false)
+		cut := func(ctx context.Context, then network) error {
+			now.Store(&up)
 			<-time.After(2 * dialPauseMost)
 			warm(t, c)
-			down.Store(stays)
+			now.Store(&then)
 			k.cuts = 1
 			return ask(ctx, c)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*dialPauseMost+2*time.Millisecond)
 		defer cancel()
-		wantCode(t, cut(ctx, true), codes.DeadlineExceeded, InConnect)
-		err := cut(t.Context(), true)
+		wantCode(t, cut(ctx, stuck), codes.DeadlineExceeded, InConnect)
+		err := cut(t.Context(), down)
 		wantCode(t, err, codes.Unavailable, NoConnection)
 		if !contains(err.Error(), "no route to host") {
 			t.Errorf("call = %v, want the cause in it", err)
 		}
 		_, before := series(t, r, "offtake_client_connect_wait_seconds", nil)
 		began := time.Now().Add(2 * dialPauseMost)
-		if err := cut(t.Context(), false); err != nil {
+		if err := cut(t.Context(), up); err != nil {
 			t.Errorf("call that finds another connection = %v, want nil", err)
 		}
 		_, after := series(t, r, "offtake_client_connect_wait_seconds", nil)
