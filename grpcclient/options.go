@@ -73,9 +73,9 @@ type Options struct {
 	// its caller has forgotten holds its place for so long.
 	Lifetime time.Duration
 
-	// Connect bounds a dial to one address, unless Dial is set. The default is 1.5 s, which survives one
-	// lost SYN (its retransmission comes after 1 s: RFC 6298, section 2). With the
-	// handshakes of TLS and HTTP/2 it has 5 s at most.
+	// Connect bounds a dial to one address, unless Dial is set. The default is 1.5 s,
+	// which survives one lost SYN (its retransmission comes after 1 s: RFC 6298, section
+	// 2). With the handshakes of TLS and HTTP/2 it has 5 s at most.
 	Connect time.Duration
 
 	// MaxAge is how long a connection is used at most, and how often names are resolved

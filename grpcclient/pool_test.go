@@ -109,19 +109,25 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
+// counting are options for a fleet with which the connections that are open are
+// counted.
+func counting(f *fleet) (*Options, *atomic.Int64) {
+	open, o := new(atomic.Int64), f.options()
+	o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		c, err := f.dial(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		open.Add(1)
+		return &counted{c, sync.OnceFunc(func() { open.Add(-1) })}, nil
+	}
+	return o, open
+}
+
 func TestConnectionsThatAreNotWantedAnyMoreAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 2, nil)
-		var open atomic.Int64
-		o := f.options()
-		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-			c, err := f.dial(ctx, address)
-			if err != nil {
-				return nil, err
-			}
-			open.Add(1)
-			return &counted{c, sync.OnceFunc(func() { open.Add(-1) })}, nil
-		}
+		o, open := counting(f)
 		c := dial(t, fleetName, perServer(2, 2), o)
 		warm(t, c)
 		wantOpen := func(want int64, when string) {
@@ -365,16 +371,7 @@ func TestALinkThatCanNotBeReplacedDoesNotHoldUpTheOthers(t *testing.T) {
 func TestALinkIsReplacedByOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
-		var open atomic.Int64
-		o := f.options()
-		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-			c, err := f.dial(ctx, address)
-			if err != nil {
-				return nil, err
-			}
-			open.Add(1)
-			return &counted{c, sync.OnceFunc(func() { open.Add(-1) })}, nil
-		}
+		o, open := counting(f)
 		c := dial(t, fleetName, perServer(1, 2), o)
 		warm(t, c)
 		f.delay["server-0"] = time.Second / 2

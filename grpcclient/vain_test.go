@@ -36,6 +36,14 @@ func (d *dropping) dial(f *fleet) func(context.Context, string) (net.Conn, error
 	}
 }
 
+// client sets it, for a client that connects by it.
+func (d *dropping) client(t *testing.T, f *fleet, plan capacity.Plan) *Conn {
+	d.on.Store(true)
+	o := f.options()
+	o.Dial = d.dial(f)
+	return dial(t, fleetName, plan, o)
+}
+
 // fleeting is long enough for a handshake.
 const fleeting = 10 * time.Millisecond
 
@@ -50,10 +58,7 @@ func TestAServerThatDropsEveryConnectionIsDialedEverMoreSeldom(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t, 1, nil)
 				d := dropping{after: tt.after}
-				d.on.Store(true)
-				o := f.options()
-				o.Dial = d.dial(f)
-				c := dial(t, fleetName, perServer(1, 4), o)
+				c := d.client(t, f, perServer(1, 4))
 				c.core.channels[0].Connect()
 				<-time.After(time.Minute)
 				before := d.dials.Load()
@@ -75,10 +80,7 @@ func TestOneConnectionThatComesToNothingIsFollowedByAnotherAtOnce(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
 		d := dropping{after: fleeting}
-		d.on.Store(true)
-		o := f.options()
-		o.Dial = d.dial(f)
-		c := dial(t, fleetName, perServer(1, 1), o)
+		c := d.client(t, f, perServer(1, 1))
 		c.core.channels[0].Connect()
 		synctest.Wait()
 		d.on.Store(false)
@@ -122,10 +124,7 @@ func TestACallHasALinkThatRestsDialedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
 		d := dropping{after: 2 * time.Second}
-		d.on.Store(true)
-		o := f.options()
-		o.Dial = d.dial(f)
-		c := dial(t, fleetName, perServer(1, 1), o)
+		c := d.client(t, f, perServer(1, 1))
 		warm(t, c)
 		for range 20 {
 			<-time.After(time.Minute)
@@ -142,10 +141,7 @@ func TestACallWithoutAnAnswerIsNoWorkOfAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, slow(time.Minute))
 		d := dropping{after: fleeting}
-		d.on.Store(true)
-		o := f.options()
-		o.Dial = d.dial(f)
-		c := dial(t, fleetName, capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry}, o)
+		c := d.client(t, f, capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry})
 		for range 3 {
 			wantCode(t, ask(t.Context(), c), codes.Unavailable, "")
 		}
@@ -164,10 +160,7 @@ func TestALinkThatRestsSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
 		d := dropping{after: fleeting}
-		d.on.Store(true)
-		o := f.options()
-		o.Dial = d.dial(f)
-		c := dial(t, fleetName, perServer(1, 1), o)
+		c := d.client(t, f, perServer(1, 1))
 		c.core.channels[0].Connect()
 		for range 100 {
 			if v := c.core.pool.view(); v.failed == 0 {
@@ -184,10 +177,7 @@ func TestLinksToAServerThatKeepsIdleOnesForSecondsDoNotRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1, nil)
 		d := dropping{after: vainLife}
-		d.on.Store(true)
-		o := f.options()
-		o.Dial = d.dial(f)
-		c := dial(t, fleetName, perServer(1, 1), o)
+		c := d.client(t, f, perServer(1, 1))
 		c.core.channels[0].Connect()
 		<-time.After(10 * time.Minute)
 		if got, least := d.dials.Load(), int64(10*time.Minute/(vainLife+reconnectSpread)); got < least {
