@@ -19,7 +19,7 @@ import (
 
 func main() {
 	out := flag.String("out", "results", "the `folder` to write to")
-	short := flag.Bool("short", false, "fewer rounds: some minutes instead of three quarters of an hour")
+	short := flag.Bool("short", false, "fewer rounds: some minutes instead of half an hour")
 	only := flag.String("only", "", "the `steps` to take, between commas, instead of all")
 	flag.Parse()
 	if err := run(*out, *short, *only, os.Stderr); err != nil {
