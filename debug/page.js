@@ -85,7 +85,7 @@ class Row {
     this.meter.replaceChildren(
       svg("rect", { class: "used", x: 0, y: 3, width: x(live.inFlight), height: 8 }),
       svg("rect", { class: "has", x: 0.5, y: 2, width: Math.max(0, x(live.places) - 0.5), height: 10, "vector-effect": "non-scaling-stroke" }),
-      live.required > 0 && svg("rect", { class: live.required > live.places ? "needs over" : "needs", x: Math.max(0, x(live.required ?? 0) - 1), y: 0, width: 1.2, height: 14 }) || "");
+      live.required > 0 && svg("rect", { class: live.required > live.places ? "needs over" : "needs", x: Math.max(0, x(live.required) - 1), y: 0, width: 1.2, height: 14 }) || "");
   }
 
   drawBody() {
