@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -173,13 +174,26 @@ func (a *attempt) receive(resp *http.Response) error {
 
 // bodiless says that nothing is left to wait for. The body of a 101 is the
 // connection, and belongs to the caller.
+//
+// With HTTP/2 only the end of the stream ends a response: one without content,
+// whatever its status, may still have trailers to come, and the request's body
+// may still be under way.
 func bodiless(resp *http.Response, method string) bool {
-	switch resp.StatusCode {
-	case http.StatusSwitchingProtocols, http.StatusNoContent, http.StatusNotModified:
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols, method == http.MethodHead:
+		return true
+	case resp.ProtoMajor == 2:
+		return stateless(resp.Body) && resp.ContentLength <= 0
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return true
 	}
-	return resp.Body == http.NoBody || resp.ContentLength == 0 || method == http.MethodHead
+	return resp.Body == http.NoBody || resp.ContentLength == 0
 }
+
+// stateless says that a body is a type without fields, and so has nothing to wait
+// for. net/http's HTTP/2 gives such a one to a stream that has ended; it is not
+// http.NoBody, and has no exported name.
+func stateless(body io.ReadCloser) bool { return reflect.TypeOf(body).Size() == 0 }
 
 // reason is why the attempt failed: our own bound or the caller's cause rather
 // than what net/http made of it.
