@@ -137,6 +137,9 @@ func (a *attempt) receive(resp *http.Response) error {
 	if resp.Body == nil { // by a wrapper; http.Client is as lenient
 		resp.Body = http.NoBody
 	}
+	if err := unasked(resp, a.request); err != nil {
+		return err
+	}
 	a.mu.Lock()
 	if cause := a.cause; cause != nil { // the timer was faster
 		a.mu.Unlock()
