@@ -51,6 +51,7 @@ type attempt struct {
 	cause       error         // what this client ended the attempt with, if it did
 	timer       *timer
 	body        io.ReadCloser
+	wire        io.ReadCloser // the body as the engine has it, below that of a wrapper
 	final       bool // its response went to the caller
 	outcome     telemetry.Outcome
 }
@@ -95,7 +96,7 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 		return nil, err
 	}
 	a.due = min(a.entered+l.plan.Attempt, l.plan.Deadline)
-	a.timer = c.startTimer(a, a.due-a.entered)
+	a.timer = c.startTimer(a, a.nextLook(a.entered))
 	err = errPanic
 	resp, err = c.engine.RoundTrip(a.request)
 	if err == nil && resp == nil {
@@ -151,10 +152,13 @@ func (a *attempt) receive(resp *http.Response) error {
 	if !bodiless {
 		a.phase = receiving
 		a.body, a.length, a.http2 = resp.Body, resp.ContentLength, resp.ProtoMajor == 2
+		if a.wire == nil {
+			a.wire = a.body
+		}
 		a.progress.Store(int64(now))
 		if due := a.bodyDue(); due < a.due { // a later one is found when the timer fires
 			a.due = due
-			a.timer.reset(due - now)
+			a.timer.reset(a.nextLook(now))
 		}
 	}
 	wait, on := now-a.connected, a.conn
@@ -208,7 +212,7 @@ func (a *attempt) reason(err error) error {
 		return cause
 	}
 	if a.call.ctx.Err() != nil {
-		return context.Cause(a.call.ctx)
+		return causeOf(a.call.ctx)
 	}
 	return a.call.core.typed(err)
 }

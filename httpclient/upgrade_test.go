@@ -101,10 +101,10 @@ func switching(headers string) func(net.Conn, *bufio.Reader) {
 func wantNoConnections(t *testing.T, c *Client) {
 	t.Helper()
 	wantIdle(t, c)
-	eventually(t, "the end of all connections", func() bool { return c.Stats().Open == 0 })
-	if got := c.Stats().Upgraded; got != 0 {
-		t.Errorf("upgraded = %d, want 0", got)
-	}
+	eventually(t, "the end of all connections", func() bool {
+		s := c.Stats()
+		return s.Open == 0 && s.Upgraded == 0
+	})
 }
 
 func TestASwitchThatNobodyAskedForIsAFaultOfTheUpstreamAndClosesItsConnection(t *testing.T) {
