@@ -27,6 +27,7 @@ type attempt struct {
 	cancel          context.CancelCauseFunc
 	call            *call
 	request         *http.Request // ours; with Options.Wrap, as it comes out of the wrapper
+	upload          *upload       // its body, nil without one that has to be watched
 	ownsHeader      bool
 
 	trace httptrace.ClientTrace
@@ -41,6 +42,8 @@ type attempt struct {
 	http2    bool
 	code     int
 
+	ending sync.Mutex // held by whoever ends the attempt, until all of it is done
+
 	mu          sync.Mutex
 	connections int           // how many this attempt was given: more than one are silent retries
 	conn        *conn         // nil if unknown
@@ -52,7 +55,7 @@ type attempt struct {
 	timer       *timer
 	body        io.ReadCloser
 	wire        io.ReadCloser // the body as the engine has it, below that of a wrapper
-	final       bool // its response went to the caller
+	final       bool          // its response went to the caller
 	outcome     telemetry.Outcome
 }
 
@@ -88,7 +91,7 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 			a.fail(err)
 		}
 		if err == errPanic {
-			l.end(telemetry.Protocol, l.now())
+			l.end(telemetry.Caller, l.now())
 		}
 	}()
 	l.eventAttempt(waited)
@@ -103,7 +106,10 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 		err = errNothing
 	}
 	if err != nil {
-		err = a.reason(err)
+		if err = a.reason(err); err == errPanic {
+			_, panicked := a.upload.blame()
+			panic(panicked)
+		}
 		return nil, err
 	}
 	err = a.receive(resp)
@@ -214,6 +220,13 @@ func (a *attempt) reason(err error) error {
 	if a.call.ctx.Err() != nil {
 		return causeOf(a.call.ctx)
 	}
+	if a.upload != nil {
+		if failed, panicked := a.upload.blame(); panicked != nil {
+			return errPanic
+		} else if failed != nil {
+			return failed
+		}
+	}
 	return a.call.core.typed(err)
 }
 
@@ -239,15 +252,20 @@ func (a *attempt) end(o telemetry.Outcome) {
 	a.endLocked(o)
 }
 
-// endLocked gives the place back and records the attempt, once. It unlocks.
+// endLocked gives the place back and records the attempt, once. It unlocks. Whoever
+// comes second waits for that: when a call has returned, its place is back.
 func (a *attempt) endLocked(o telemetry.Outcome) {
 	if a.phase == ended {
 		a.mu.Unlock()
+		a.ending.Lock()
+		defer a.ending.Unlock()
 		return
 	}
+	a.ending.Lock()
+	defer a.ending.Unlock()
 	hadBody := a.phase != sending
 	a.phase, a.outcome = ended, o
-	final, timer, cause := a.final, a.timer, a.cause
+	final, timer, cause, upload := a.final, a.timer, a.cause, a.upload
 	a.servedLocked()
 	a.mu.Unlock()
 
@@ -257,6 +275,9 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 		c.stopTimer(timer)
 	}
 	c.gate.Leave()
+	if upload != nil {
+		upload.close()
+	}
 	if c.dialer.wanting.Load() > 0 {
 		c.dialer.makeRoom()
 	}

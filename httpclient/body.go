@@ -40,7 +40,7 @@ func (a *attempt) readBody(p []byte) (n int, err error) {
 	defer func() {
 		a.reading.Store(false)
 		if err == errPanic {
-			a.end(telemetry.Protocol)
+			a.end(telemetry.Caller)
 		}
 	}()
 	return a.body.Read(p)

@@ -138,8 +138,13 @@ func (l *call) settle(a *attempt, resp *http.Response, err error) (*http.Respons
 	return resp, nil
 }
 
-// explain adds to the error of a call what its retries have to do with it.
+// explain adds to the error of a call what its retries have to do with it. An
+// error of TLS stands bare, as net/http has it: others look at its type without
+// errors.As, to know that it is in vain to try again.
 func (l *call) explain(err error) error {
+	if dial, ok := err.(*dialError); ok && isTLS(dial.err) {
+		err = dial.err
+	}
 	switch {
 	case l.earlier != nil:
 		return &RetryError{Attempts: l.attempts, Err: err, Earlier: l.earlier}

@@ -43,7 +43,9 @@ type core struct {
 	engine    http.RoundTripper // one of the two, wrapped by the user
 	limits    limits
 	warmer    warmer
-	timers    sync.Pool // of *timer
+	timers    sync.Pool    // of *timer
+	chunks    sync.Pool    // of *[chunk]byte
+	reading   atomic.Int64 // goroutines in a Read or Close of a caller's body
 }
 
 // New returns a client for the upstream at target, as "https://host" or

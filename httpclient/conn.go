@@ -84,8 +84,9 @@ func (c *conn) leaveSlot() {
 
 // Close implements net.Conn. Closing twice counts once.
 func (c *conn) Close() error {
+	first := c.closed.CompareAndSwap(false, true)
 	err := c.Conn.Close()
-	if c.closed.CompareAndSwap(false, true) {
+	if first {
 		c.downgrade()
 		c.leaveSlot()
 		c.dialer.gone(c)
@@ -102,8 +103,30 @@ func (c *conn) CloseWrite() error {
 	return c.Close()
 }
 
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.hearOut(err)
+	return n, err
+}
+
 // ReadFrom implements io.ReaderFrom, or the body of a request that is a file
 // would no longer go out by sendfile.
 func (c *conn) ReadFrom(r io.Reader) (int64, error) {
-	return io.Copy(c.Conn, r)
+	n, err := io.Copy(c.Conn, r)
+	c.hearOut(err)
+	return n, err
+}
+
+// lastWords is how long an answer may take to be read that came before its
+// connection was closed. It is there already, in the socket.
+const lastWords = 10 * time.Millisecond
+
+// hearOut holds back that a write has failed. A server that refuses an upload
+// answers, and closes: net/http takes whichever of the two it sees first, and only
+// the answer says why.
+func (c *conn) hearOut(err error) {
+	if err != nil && !c.http2 && !c.closed.Load() {
+		time.Sleep(lastWords)
+	}
 }

@@ -16,7 +16,8 @@ const (
 	PhaseConnect  Phase = "connect"   // no connection within Plan.Attempt; nothing was sent
 	PhaseAttempt  Phase = "attempt"   // no response headers within Plan.Attempt
 	PhaseDeadline Phase = "deadline"  // the whole call, within Plan.Deadline
-	PhaseBodyIdle Phase = "body idle" // no progress of the body within Plan.BodyIdle
+	PhaseUpload   Phase = "upload"    // no progress of the request's body within Plan.BodyIdle
+	PhaseBodyIdle Phase = "body idle" // no progress of the response's body within Plan.BodyIdle
 )
 
 // TimeoutError says that a bound of this client, not of the caller's context,
@@ -31,6 +32,10 @@ type TimeoutError struct {
 	// slow, or has leaked the body.
 	Unread bool
 
+	// Unfed says that the upstream would have taken more of the request's body, and
+	// its Read did not return: the caller's own source is slow.
+	Unfed bool
+
 	outcome telemetry.Outcome // what the wait was for, if not a response; 0 for that
 }
 
@@ -40,10 +45,14 @@ func (e *TimeoutError) Error() string {
 		PhaseConnect:  "no connection within Plan.Attempt",
 		PhaseAttempt:  "no response within Plan.Attempt",
 		PhaseDeadline: "not done within Plan.Deadline",
+		PhaseUpload:   "request body without progress for Plan.BodyIdle",
 		PhaseBodyIdle: "body without progress for Plan.BodyIdle",
 	}[e.Phase]
 	if e.Unread {
 		what += " (nobody reads or closes it)"
+	}
+	if e.Unfed {
+		what += " (its own Read did not return)"
 	}
 	return fmt.Sprintf("httpclient: %s: %s of %v", e.Upstream, what, e.Limit)
 }

@@ -22,6 +22,9 @@ func outcomeOf(err error, caller context.Context) telemetry.Outcome {
 		}
 		return telemetry.Timeout
 	}
+	if _, ok := errors.AsType[*bodyError](err); ok && caller.Err() == nil {
+		return telemetry.Caller
+	}
 	switch {
 	case errors.Is(err, offtake.ErrBusy):
 		return telemetry.Busy
@@ -31,6 +34,8 @@ func outcomeOf(err error, caller context.Context) telemetry.Outcome {
 		return telemetry.Timeout
 	case caller.Err() != nil:
 		return telemetry.Canceled
+	case err == errPanic, err == errNothing:
+		return telemetry.Caller
 	}
 	if dial, ok := errors.AsType[*dialError](err); ok {
 		return dial.phase
@@ -63,9 +68,6 @@ func outcomeOfConnection(err error) telemetry.Outcome {
 	if _, ok := errors.AsType[*BodyLimitError](err); ok {
 		return telemetry.Body
 	}
-	if _, ok := errors.AsType[*bodyError](err); ok {
-		return telemetry.Body
-	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return telemetry.Reset
 	}
@@ -83,7 +85,8 @@ func isTLS(err error) bool {
 	return ok
 }
 
-// bodyError is a request's body that could not be had again.
-type bodyError struct{ error }
+// bodyError is a request's body that could not be read, or not had again.
+type bodyError struct{ err error }
 
-func (e *bodyError) Unwrap() error { return e.error }
+func (e *bodyError) Error() string { return "httpclient: request body: " + e.err.Error() }
+func (e *bodyError) Unwrap() error { return e.err }

@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -20,6 +21,7 @@ func (a *attempt) prepare() error {
 		}
 		a.header().Set(incoming.AttemptHeader, strconv.Itoa(l.attempts))
 	}
+	a.guard()
 	if l.core.dialer.retiring.Load() && hasBody(a.request) {
 		a.header()
 	}
@@ -35,6 +37,9 @@ func (a *attempt) rewind() error {
 	body, err := a.request.GetBody()
 	if err != nil {
 		return &bodyError{err}
+	}
+	if body == nil {
+		return &bodyError{errors.New("GetBody returned none")}
 	}
 	a.request.Body = body
 	return nil

@@ -24,8 +24,8 @@ func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 	}
 	pause := backoff.Request.Pause(l.attempts)
 	if resp != nil {
-		if wait, said := retryafter.Parse(resp.Header.Get("Retry-After"), time.Now(), longestRetryAfter); said {
-			pause = max(pause, wait)
+		if wait, said := retryafter.Parse(resp.Header.Get("Retry-After"), clockOf(resp), longestRetryAfter); said {
+			pause = max(pause, wait, backoff.Request.Bound(l.attempts)/2) // it said busy: never at once
 		} else if why == telemetry.RetryBusy {
 			return 0, false // 429 without a word on when
 		}
@@ -40,6 +40,14 @@ func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 	l.core.telemetry.Retry(why)
 	l.eventRetry(why, pause)
 	return pause, true
+}
+
+// clockOf is the time at the upstream when it answered, by which it states dates.
+func clockOf(resp *http.Response) time.Time {
+	if t, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		return t
+	}
+	return time.Now()
 }
 
 // lastsUntil says whether the call may still go on at t.
@@ -66,6 +74,9 @@ func (l *call) afford(now time.Time) bool {
 // leastUseful is the time that another attempt must have to be worth sending:
 // about what the upstream needs as a rule.
 func (l *call) leastUseful() time.Duration {
+	if l.first.upload != nil { // that takes as long as it takes; the answer then has all its time
+		return l.plan.Attempt
+	}
 	_, hold := l.core.flow.Measure(time.Now())
 	return min(hold, l.plan.Attempt)
 }

@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -18,9 +19,7 @@ func (c *core) startTimer(a *attempt, d time.Duration) *timer {
 	t, _ := c.timers.Get().(*timer)
 	if t == nil {
 		t = new(timer)
-		t.attempt.Store(a)
-		t.timer = time.AfterFunc(d, t.fire)
-		return t
+		t.timer = time.AfterFunc(math.MaxInt64, t.fire) // which reads the field, and so must not run before it is set
 	}
 	t.attempt.Store(a)
 	t.timer.Reset(d)
@@ -52,11 +51,11 @@ const glance = 100 * time.Millisecond
 func (a *attempt) nextLook(now time.Duration) time.Duration {
 	left := a.due - now
 	ctx := a.call.ctx
-	if ctx.Done() == nil {
+	if ctx.Done() == nil && a.upload == nil {
 		return left
 	}
 	if d, ok := ctx.Deadline(); ok {
-		left = min(left, d.Sub(a.call.start)-now)
+		left = min(left, max(d.Sub(a.call.start)-now, time.Millisecond)) // a context may be late by an instant
 	}
 	return max(0, min(left, glance))
 }
@@ -66,8 +65,11 @@ func (a *attempt) nextLook(now time.Duration) time.Duration {
 func (a *attempt) expire(t *timer) {
 	gone := a.call.ctx.Err() != nil
 	a.mu.Lock()
-	if a.phase == receiving {
-		a.due = a.bodyDue() // the body may have made progress
+	switch a.phase { // a body may have made progress
+	case sending:
+		a.due = a.sendDue()
+	case receiving:
+		a.due = a.bodyDue()
 	}
 	now := a.call.now()
 	switch {
@@ -98,11 +100,28 @@ func (a *attempt) expire(t *timer) {
 	}
 }
 
-// bodyDue is when the body has made no progress for too long, or the whole call
-// is over.
+// sendDue is when the attempt has taken too long: from its start, or from when the
+// request's body last moved.
+func (a *attempt) sendDue() time.Duration {
+	l := a.call
+	if a.upload != nil {
+		if due, begun := a.upload.due(); begun && l.stream {
+			return due
+		} else if begun {
+			return min(due, l.plan.Deadline)
+		}
+	}
+	return min(a.entered+l.plan.Attempt, l.plan.Deadline)
+}
+
+// bodyDue is when neither the response's body nor what is left of the request's
+// has made progress for too long, or the whole call is over.
 func (a *attempt) bodyDue() time.Duration {
 	l := a.call
 	idle := time.Duration(a.progress.Load()) + l.plan.BodyIdle
+	if a.upload.underway() {
+		idle = max(idle, time.Duration(a.upload.moved.Load())+l.plan.BodyIdle)
+	}
 	if !l.stream {
 		return min(idle, l.plan.Deadline)
 	}

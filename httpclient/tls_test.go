@@ -47,6 +47,15 @@ func protocol(h2 bool) *http.Protocols {
 	return p
 }
 
+// closeIdle closes all connections. A stream ends an instant after its body.
+func closeIdle(t *testing.T, c *Client) {
+	t.Helper()
+	eventually(t, "the end of the connection", func() bool {
+		c.CloseIdleConnections()
+		return c.Stats().Open == 0
+	})
+}
+
 func TestAWithdrawnTrustHoldsForTheNextConnection(t *testing.T) {
 	overTLS(t, func(t *testing.T, h2 bool) {
 		server, _ := handshakes(t, h2)
@@ -66,7 +75,7 @@ func TestAWithdrawnTrustHoldsForTheNextConnection(t *testing.T) {
 		}
 		read(t, resp)
 		distrusted.Store(true)
-		c.CloseIdleConnections()
+		closeIdle(t, c)
 		if resp, err := get(t, c, "/"); !errors.Is(err, withdrawn) {
 			t.Errorf("Get() after the trust was withdrawn = %v, %v, want %v", resp, err, withdrawn)
 		}
@@ -86,7 +95,7 @@ func TestSessionsAreResumedOnlyOutOfTheUsersOwnCache(t *testing.T) {
 					t.Fatal(err)
 				}
 				read(t, resp)
-				c.CloseIdleConnections()
+				closeIdle(t, c)
 			}
 			full, resumed := int32(3), int32(0)
 			if cache != nil {

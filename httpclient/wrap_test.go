@@ -85,7 +85,7 @@ func TestAPanicInAWrapperGivesThePlaceBack(t *testing.T) {
 		}()
 	}
 	wantIdle(t, c)
-	wantCount(t, c, "request_duration_seconds", "protocol", 100)
+	wantCount(t, c, "request_duration_seconds", "caller", 100)
 	panics = false
 	together(t, c, 4)
 }

@@ -22,8 +22,9 @@ const (
 	TLS
 	DNS
 	Reset // the connection broke before the response
-	Body  // the response's body was cut off, or the request's could not be read
+	Body  // the response's body was cut off
 	Protocol
+	Caller    // the caller's own fault: a body that could not be read, a request that can't be sent, a wrapper that panicked
 	TooLarge  // a gRPC message over a limit on its size
 	ProxyBusy // an HTTP 429 from a proxy, which gRPC reads as UNAVAILABLE
 	CodeOK    // the gRPC status codes, in their order: see OfCode
@@ -33,7 +34,7 @@ const (
 var outcomeNames = [Outcomes]string{
 	"1xx", "2xx", "3xx", "4xx", "429", "5xx",
 	"busy", "closed", "timeout", "canceled", "connect", "tls", "dns", "reset", "body", "protocol",
-	"too_large", "proxy_busy",
+	"caller", "too_large", "proxy_busy",
 	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
 	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
 	"UNAUTHENTICATED",
@@ -80,7 +81,7 @@ func OfCode(code uint32) Outcome {
 }
 
 // Failed says whether the upstream is to blame, as an error budget would count
-// it. Busy and Canceled are not its fault, and 4xx is the caller's.
+// it. Busy and Canceled are not its fault, and 4xx and Caller are the caller's.
 func (o Outcome) Failed() bool {
 	switch o {
 	case Status5xx, Timeout, Connect, TLS, DNS, Reset, Body, Protocol,
