@@ -83,9 +83,12 @@ func (p *pass) visit(c inspector.Cursor) {
 	case *ast.SelectorExpr:
 		p.checkDefaultRef(n)
 	case *ast.AssignStmt:
-		for _, lhs := range n.Lhs {
+		for i, lhs := range n.Lhs {
 			p.checkGlobalWrite(c, lhs)
 			p.checkOwnField(lhs)
+			if len(n.Rhs) == len(n.Lhs) {
+				p.checkPlanField(lhs, n.Rhs[i])
+			}
 		}
 	case *ast.ValueSpec:
 		p.checkZeroValue(n)

@@ -43,27 +43,21 @@ func TestDocumentedExamplesAreWhatTheAnalyzerSays(t *testing.T) {
 		}
 	}
 
-	gopath := t.TempDir()
-	if err := os.CopyFS(filepath.Join(gopath, "src"), os.DirFS("testdata/src")); err != nil {
-		t.Fatal(err)
-	}
+	dir := realModule(t)
 	var paths []string
 	for i, e := range examples {
 		path := fmt.Sprintf("doc/x%d", i)
-		paths = append(paths, path)
-		dir := filepath.Join(gopath, "src", path)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "x.go"), []byte(withImports(e.code)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		paths = append(paths, "./"+path)
+		writeFile(t, filepath.Join(dir, path, "x.go"), withImports(e.code))
 	}
 	a := newAnalyzer(t, &vet.Options{Profiles: []string{"strict", "advice"}})
-	for _, result := range analysistest.Run(deaf{}, gopath, a, paths...) {
+	for _, result := range analysistest.Run(deaf{}, dir, a, paths...) {
 		var i int
-		if _, err := fmt.Sscanf(result.Pass.Pkg.Path(), "doc/x%d", &i); err != nil {
+		if _, err := fmt.Sscanf(result.Pass.Pkg.Path(), "user.example/doc/x%d", &i); err != nil {
 			t.Fatal(err)
+		}
+		for _, err := range result.Action.Package.Errors {
+			t.Errorf("example of %s: %v\n%s", examples[i].rule, err, examples[i].code)
 		}
 		if result.Err != nil {
 			t.Errorf("example of %s: %v", examples[i].rule, result.Err)
@@ -101,7 +95,7 @@ func readExamples(text string) []example {
 func withImports(code string) string {
 	known := []string{
 		"context", "crypto/tls", "io", "net", "net/http", "net/http/httputil", "net/url", "time",
-		"google.golang.org/grpc", "github.com/hashicorp/go-retryablehttp", "example.com/clients",
+		"google.golang.org/grpc", "github.com/hashicorp/go-retryablehttp", "user.example/clients",
 		"github.com/offtake-go/offtake/admission", "github.com/offtake-go/offtake/capacity",
 		"github.com/offtake-go/offtake/grpcclient", "github.com/offtake-go/offtake/httpclient",
 	}

@@ -7,11 +7,12 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// sends is the name of the client's method that a call is, or "".
+// sends is the name of the client's method that a call is, or "". offtake's own
+// client has methods of these names beside those of the client that it embeds.
 func (p *pass) sends(call *ast.CallExpr) string {
 	fn := p.callee(call)
 	for _, name := range []string{"Get", "Head", "Post", "PostForm", "Do"} {
-		if isMethod(fn, pkgHTTP, "Client", name) {
+		if isMethod(fn, pkgHTTP, "Client", name) || isMethod(fn, pkgHTTPClient, "Client", name) {
 			return name
 		}
 	}

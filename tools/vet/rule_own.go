@@ -5,8 +5,10 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
 )
 
@@ -18,11 +20,7 @@ func (p *pass) checkOwnField(lhs ast.Expr) {
 	if !ok || !isClientField(p.TypesInfo, sel) {
 		return
 	}
-	owner := ast.Unparen(sel.X)
-	if inner, ok := owner.(*ast.SelectorExpr); ok && inner.Sel.Name == "Client" { // c.Client.Timeout
-		owner = inner.X
-	}
-	if !isNamed(p.TypesInfo.TypeOf(owner), pkgHTTPClient, "Client") || strings.HasPrefix(p.Pkg.Path(), pkgHTTPClient) {
+	if strings.HasPrefix(p.Pkg.Path(), pkgHTTPClient) || !p.throughOwnClient(sel) && !p.isOwnInner(sel.X) {
 		return
 	}
 	switch sel.Sel.Name {
@@ -31,6 +29,50 @@ func (p *pass) checkOwnField(lhs ast.Expr) {
 	case "Transport":
 		p.report("OT801", lhs, nil, "Transport of offtake's own client replaced: no call has a place, a queue or a deadline any more")
 	}
+}
+
+// throughOwnClient reports whether a selector passes through offtake's client on
+// its way to the field, as its operand or as something embedded in that.
+func (p *pass) throughOwnClient(sel *ast.SelectorExpr) bool {
+	selection, ok := p.TypesInfo.Selections[sel]
+	if !ok {
+		return false
+	}
+	t := selection.Recv()
+	for _, i := range selection.Index() {
+		if isNamed(t, pkgHTTPClient, "Client") {
+			return true
+		}
+		fields, ok := structOf(t)
+		if !ok {
+			return false
+		}
+		t = fields.Field(i).Type()
+	}
+	return false
+}
+
+// isOwnInner reports whether e is the http.Client inside of offtake's, or a
+// variable of this package that may hold it.
+func (p *pass) isOwnInner(e ast.Expr) bool {
+	e = strip(e)
+	if sel, ok := e.(*ast.SelectorExpr); ok && isOwnField(p.object(sel)) {
+		return true
+	}
+	v, ok := p.object(e).(*types.Var)
+	if !ok || v.Pkg() != p.Pkg || !isPointer(v.Type()) {
+		return false
+	}
+	values, _ := p.sources(v)
+	return slices.ContainsFunc(values, func(from value) bool {
+		return from.expr != nil && from.result == 0 && isOwnField(p.object(strip(from.expr)))
+	})
+}
+
+// isOwnField reports whether obj is the embedded field of offtake's client.
+func isOwnField(obj types.Object) bool {
+	field, ok := obj.(*types.Var)
+	return ok && field.IsField() && field.Embedded() && isClient(field.Type()) && field.Pkg() != nil && field.Pkg().Path() == pkgHTTPClient
 }
 
 // isClientField reports whether a selector denotes a field of http.Client.
@@ -48,7 +90,7 @@ func (p *pass) checkBusyAnswer(c inspector.Cursor, body *ast.BlockStmt) {
 	}
 	for call := range c.Preorder((*ast.CallExpr)(nil)) {
 		n := call.Node().(*ast.CallExpr)
-		if p.enclosingFunc(call) != c || !p.onError(call) {
+		if p.enclosingFunc(call) != c || !p.onError(call) && !p.afterSuccess(call) {
 			continue
 		}
 		fn := p.callee(n)
@@ -92,4 +134,31 @@ func (p *pass) asksForBusy(f inspector.Cursor) bool {
 		}
 	}
 	return false
+}
+
+// afterSuccess reports whether the code at c runs only because an "err == nil"
+// was false: it is the else of one, or comes after one that returned.
+func (p *pass) afterSuccess(c inspector.Cursor) bool {
+	for at := range c.Enclosing() {
+		if at.ParentEdgeKind() == edge.IfStmt_Else && p.asksForSuccess(at.Parent().Node().(*ast.IfStmt).Cond) {
+			return true
+		}
+		for prev, ok := prevStmt(at); ok; prev, ok = prevStmt(prev) {
+			stmt, ok := prev.Node().(*ast.IfStmt)
+			if !ok || !p.asksForSuccess(stmt.Cond) || len(stmt.Body.List) == 0 {
+				continue
+			}
+			if _, ends := stmt.Body.List[len(stmt.Body.List)-1].(*ast.ReturnStmt); ends {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asksForSuccess reports whether a condition is "err == nil".
+func (p *pass) asksForSuccess(cond ast.Expr) bool {
+	cmp, ok := ast.Unparen(cond).(*ast.BinaryExpr)
+	return ok && cmp.Op == token.EQL && p.TypesInfo.Types[cmp.Y].IsNil() &&
+		types.Identical(p.TypesInfo.TypeOf(cmp.X), types.Universe.Lookup("error").Type())
 }

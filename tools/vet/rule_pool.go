@@ -80,12 +80,30 @@ func (p *pass) checkPlan(lit *ast.CompositeLit) {
 		if !ok {
 			continue
 		}
-		switch name := keyName(kv); name {
-		case "InFlight", "Connections", "Queue":
-			if n, ok := p.constantInt(kv.Value); ok && n > 0 {
-				p.report("OT802", lit, nil, "capacity.Plan states %s %d by hand: derive it with capacity.Demand.Plan", name, n)
-				return
-			}
+		if n, ok := p.constantInt(kv.Value); ok && n > 0 && isPlanSize(keyName(kv)) {
+			p.report("OT802", lit, nil, "capacity.Plan states %s %d by hand: derive it with capacity.Demand.Plan", keyName(kv), n)
+			return
 		}
 	}
+}
+
+// checkPlanField is OT802 for one left side of an assignment.
+func (p *pass) checkPlanField(lhs, from ast.Expr) {
+	sel, ok := ast.Unparen(lhs).(*ast.SelectorExpr)
+	if !ok || !isPlanSize(sel.Sel.Name) || strings.HasPrefix(p.Pkg.Path(), pkgCapacity) {
+		return
+	}
+	field, ok := p.object(sel).(*types.Var)
+	if !ok || !field.IsField() || field.Pkg() == nil || field.Pkg().Path() != pkgCapacity || !isNamed(p.TypesInfo.TypeOf(sel.X), pkgCapacity, "Plan") {
+		return
+	}
+	if n, ok := p.constantInt(from); ok && n > 0 {
+		p.report("OT802", lhs, nil, "capacity.Plan is given %s %d by hand: derive it with capacity.Demand.Plan", sel.Sel.Name, n)
+	}
+}
+
+// isPlanSize reports whether a field of capacity.Plan is a number that a Demand
+// derives.
+func isPlanSize(field string) bool {
+	return field == "InFlight" || field == "Connections" || field == "Queue"
 }

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,16 +112,29 @@ func (b baseline) shrink(have baseline, checked []string) []string {
 	return lowered
 }
 
-// listPackages returns the packages that this run checked. One that was not is
-// not fixed either.
+// listPackages returns the packages that this run checks. One that it does not
+// is not fixed either. It refuses packages that were downloaded: the go command
+// may have them in its cache as dependencies, without findings.
 func (c *command) listPackages() ([]string, error) {
-	args := []string{"list"}
+	const format = `{{.ImportPath}} {{.Standard}} {{with .Module}}{{if .Replace}}{{.Replace.Version}}{{else}}{{.Version}}{{end}}{{end}}`
+	args := []string{"list", "-f", format}
 	if c.tags != "" {
 		args = append(args, "-tags="+c.tags)
 	}
-	out, err := exec.Command("go", append(args, c.packages...)...).Output()
+	var errs bytes.Buffer
+	cmd := exec.Command("go", append(args, c.packages...)...)
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
+		return nil, fmt.Errorf("go list: %w\n%s", err, bytes.TrimSpace(errs.Bytes()))
 	}
-	return strings.Fields(string(out)), nil
+	var paths []string
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 || len(fields) == 2 && fields[1] == "true" {
+			return nil, fmt.Errorf("%s is no package of this module, nor of a folder that replaces one: vet it in a checkout of its own", fields[0])
+		}
+		paths = append(paths, fields[0])
+	}
+	return paths, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -97,12 +98,15 @@ func upwards(dir, name string) (string, bool) {
 	}
 }
 
-// configFiles returns the configuration files that a run started in dir may
-// read: that of its module, and those of all modules in its workspace.
-func configFiles(dir string) ([]string, error) {
+// configFiles returns what a run started in dir depends on beside the code: the
+// file that names its main modules, which is go.mod or go.work, and the
+// configuration files that it may read, which are those of the main modules and
+// of the folders that replace others.
+func configFiles(dir string) (home string, files []string, err error) {
 	var roots []string
 	if root, ok := moduleRoot(dir); ok {
 		roots = append(roots, root)
+		home = filepath.Join(root, "go.mod")
 	}
 	work := os.Getenv("GOWORK")
 	if work == "" {
@@ -111,28 +115,58 @@ func configFiles(dir string) ([]string, error) {
 		}
 	}
 	if work != "" && work != "off" {
+		home = work
 		data, err := os.ReadFile(work)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		parsed, err := modfile.ParseWork(work, data, nil)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		for _, use := range parsed.Use {
-			root := use.Path
-			if !filepath.IsAbs(root) {
-				root = filepath.Join(filepath.Dir(work), root)
-			}
-			roots = append(roots, root)
+			roots = append(roots, within(filepath.Dir(work), use.Path))
+		}
+		roots = append(roots, replacements(filepath.Dir(work), parsed.Replace)...)
+	}
+	for _, root := range slices.Clone(roots) {
+		name := filepath.Join(root, "go.mod")
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the go command says so
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		// Anything else that is wrong with it is the go command's to say.
+		if parsed, err := modfile.Parse(name, data, nil); err == nil {
+			roots = append(roots, replacements(root, parsed.Replace)...)
 		}
 	}
-	var files []string
-	for _, root := range roots {
+	slices.Sort(roots)
+	for _, root := range slices.Compact(roots) {
 		name := filepath.Join(root, ConfigName)
 		if _, err := os.Stat(name); err == nil {
 			files = append(files, name)
 		}
 	}
-	return files, nil
+	return home, files, nil
+}
+
+// replacements returns the folders that stand in for other modules.
+func replacements(dir string, list []*modfile.Replace) []string {
+	var roots []string
+	for _, r := range list {
+		if r.New.Version == "" {
+			roots = append(roots, within(dir, r.New.Path))
+		}
+	}
+	return roots
+}
+
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }

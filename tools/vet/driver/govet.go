@@ -29,7 +29,8 @@ type Finding struct {
 	// below it.
 	File string `json:"file"`
 
-	// Lines and columns count from 1, columns in bytes. The end is exclusive.
+	// Lines and columns count from 1, columns in bytes; 0 is unknown, as a column
+	// is below a //line directive without one. The end is exclusive.
 	Line      int `json:"line"`
 	Column    int `json:"column"`
 	EndLine   int `json:"endLine"`
@@ -38,6 +39,8 @@ type Finding struct {
 	// Message starts with the rule.
 	Message string `json:"message"`
 	URL     string `json:"url"`
+
+	fixable bool
 }
 
 // goVet returns the go vet command that runs this program as its tool.
@@ -58,6 +61,11 @@ func (c *command) goVet(flags ...string) (*exec.Cmd, error) {
 // vet runs the analyzer on the packages. An error means that some of them could
 // not be checked; then the findings of the others would look like all there is.
 func (c *command) vet() ([]Finding, error) {
+	// The tool reports on imported packages too, see keepFindings.
+	checked, err := c.listPackages()
+	if err != nil {
+		return nil, err
+	}
 	cmd, err := c.goVet("-json")
 	if err != nil {
 		return nil, err
@@ -68,11 +76,6 @@ func (c *command) vet() ([]Finding, error) {
 		return nil, fmt.Errorf("go vet: %w\n%s", err, bytes.TrimSpace(errs.Bytes()))
 	}
 	all, err := decode(&out)
-	if err != nil {
-		return nil, err
-	}
-	// The tool reports on imported packages too, see keepFindings.
-	checked, err := c.listPackages()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +103,26 @@ func (c *command) applyFixes() (int, error) {
 	if err != nil {
 		return failure, err
 	}
-	return clean, nil
+	if c.diff {
+		return clean, nil
+	}
+	return c.reportUnfixed()
+}
+
+// reportUnfixed names what has a fix that go vet did not apply and did not speak
+// of: it leaves alone what cgo or a generator wrote, which a hand-written file
+// with an import of C is to it too.
+func (c *command) reportUnfixed() (int, error) {
+	findings, err := c.vet()
+	if err != nil {
+		return failure, err
+	}
+	rest := slices.DeleteFunc(findings, func(f Finding) bool { return !f.fixable })
+	if len(rest) == 0 {
+		return clean, nil
+	}
+	fmt.Fprintf(c.errs, "offtakevet: %d fixes could not be applied, as these files go through cgo or another generator, or two fixes met; change them by hand, or run -fix again:\n", len(rest))
+	return found, writeText(c.stdout, rest)
 }
 
 // decode reads what go vet -json prints: an object for each package, by
@@ -135,23 +157,23 @@ func decodePackage(pkg string, raw json.RawMessage) ([]Finding, error) {
 	if json.Unmarshal(raw, &failed) == nil && failed.Error != "" {
 		return nil, errors.New(failed.Error)
 	}
-	var diagnostics []struct{ Category, Posn, End, Message string }
+	var diagnostics []struct {
+		Category, Posn, End, Message string
+		Fixes                        []json.RawMessage `json:"suggested_fixes"`
+	}
 	if err := json.Unmarshal(raw, &diagnostics); err != nil {
 		return nil, err
 	}
 	rules := vet.Rules()
 	var findings []Finding
 	for _, d := range diagnostics {
-		f := Finding{Rule: d.Category, Package: pkg, Message: d.Message}
+		f := Finding{Rule: d.Category, Package: pkg, Message: d.Message, fixable: len(d.Fixes) > 0}
 		if i := slices.IndexFunc(rules, func(r vet.Rule) bool { return r.ID == d.Category }); i >= 0 {
 			r := rules[i]
 			f.Name, f.Profile, f.Severity, f.URL = r.Name, r.Profile, r.Severity, r.URL()
 		}
-		var err error
-		if f.File, f.Line, f.Column, err = position(d.Posn); err != nil {
-			return nil, err
-		}
-		if _, f.EndLine, f.EndColumn, err = position(d.End); err != nil {
+		f.File, f.Line, f.Column = position(d.Posn)
+		if _, f.EndLine, f.EndColumn = position(d.End); f.EndLine == 0 {
 			f.EndLine, f.EndColumn = f.Line, f.Column
 		}
 		findings = append(findings, f)
@@ -160,32 +182,31 @@ func decodePackage(pkg string, raw json.RawMessage) ([]Finding, error) {
 }
 
 // position splits file:line:column from the right: a file's name may hold
-// colons.
-func position(s string) (file string, line, column int, err error) {
-	rest, last, ok := cutLast(s)
-	file, middle, ok2 := cutLast(rest)
-	if !ok || !ok2 {
-		return "", 0, 0, fmt.Errorf("position %q is not file:line:column", s)
-	}
-	line, err1 := strconv.Atoi(middle)
-	column, err2 := strconv.Atoi(last)
-	if err := errors.Join(err1, err2); err != nil {
-		return "", 0, 0, fmt.Errorf("position %q: %w", s, err)
+// colons. A //line directive may leave the column out, or a place altogether;
+// what is missing is 0. A finding is never lost for its place.
+func position(s string) (file string, line, column int) {
+	file = s
+	if rest, n, ok := cutNumber(s); ok {
+		file, line = rest, n
+		if rest, n, ok := cutNumber(rest); ok {
+			file, line, column = rest, n, line
+		}
 	}
 	if wd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(wd, file); err == nil && filepath.IsLocal(rel) {
 			file = rel
 		}
 	}
-	return filepath.ToSlash(file), line, column, nil
+	return filepath.ToSlash(file), line, column
 }
 
-func cutLast(s string) (before, after string, ok bool) {
+func cutNumber(s string) (before string, n int, ok bool) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
-		return s, "", false
+		return s, 0, false
 	}
-	return s[:i], s[i+1:], true
+	n, err := strconv.Atoi(s[i+1:])
+	return s[:i], n, err == nil
 }
 
 // order sorts findings by place, and drops those that a package and its test
@@ -201,7 +222,13 @@ func order(all []Finding) []Finding {
 
 func writeText(w io.Writer, findings []Finding) error {
 	for _, f := range findings {
-		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s\n", filepath.FromSlash(f.File), f.Line, f.Column, f.Message); err != nil {
+		place := filepath.FromSlash(f.File)
+		for _, n := range []int{f.Line, f.Column} {
+			if n > 0 {
+				place += ":" + strconv.Itoa(n)
+			}
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s\n", place, f.Message); err != nil {
 			return err
 		}
 	}

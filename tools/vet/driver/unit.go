@@ -3,9 +3,11 @@ package driver
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"go/build"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -74,13 +76,14 @@ func prepare(args []string) (*analysis.Analyzer, []string, error) {
 // package that was first seen as a dependency is cached without findings, and
 // stays clean until it changes. So findings must be there whichever run comes
 // first. The price: vetting a package also reports on the packages of the same
-// module that it imports.
+// modules that it imports.
 //
-// Packages of other modules have no findings that matter here, and facts of
-// other modules are not used, so for them there is nothing to do at all.
+// What was downloaded has no findings that matter here, and facts of it are not
+// used, so there is nothing to do at all. A module that is replaced by a folder
+// is the author's own code like any other, and may be vetted where it lives.
 //
 // It returns the last argument, or the name of the configuration to use in its
-// place, and whether the package is a dependency from another module.
+// place, and whether the package was downloaded.
 func keepFindings(args []string) (last string, foreign bool, err error) {
 	last = args[len(args)-1]
 	data, err := os.ReadFile(last)
@@ -88,28 +91,27 @@ func keepFindings(args []string) (last string, foreign bool, err error) {
 		return "", false, err
 	}
 	// All fields must survive, those of later Go versions too.
-	var cfg map[string]any
-	if err := json.Unmarshal(data, &cfg); err != nil {
+	var all map[string]any
+	var u unit
+	if err := errors.Join(json.Unmarshal(data, &all), json.Unmarshal(data, &u)); err != nil {
 		return "", false, fmt.Errorf("%s: %w", last, err)
 	}
-	if only, _ := cfg["VetxOnly"].(bool); !only {
+	if !u.VetxOnly {
 		return last, false, nil
 	}
-	module, _ := cfg["ModulePath"].(string)
-	if released, _ := cfg["ModuleVersion"].(string); module == "" || released != "" {
+	if u.downloaded() {
 		return last, true, nil
 	}
 	// With -fix the driver would change files that nobody asked it to change.
 	if isSet(args, "fix") && !isSet(args, "diff") {
 		return last, false, nil
 	}
-	// In-package tests make another package of it, with its own place in the cache:
-	// reporting here too would say everything twice.
-	if dir, _ := cfg["Dir"].(string); hasTests(dir) {
+	// A package of which another is what gets reported needs no second report.
+	if u.isVariant() || u.hasTests() {
 		return last, false, nil
 	}
-	cfg["VetxOnly"] = false
-	data, err = json.Marshal(cfg)
+	all["VetxOnly"] = false
+	data, err = json.Marshal(all)
 	if err != nil {
 		return "", false, err
 	}
@@ -117,9 +119,56 @@ func keepFindings(args []string) (last string, foreign bool, err error) {
 	return name, false, os.WriteFile(name, data, 0o666)
 }
 
-func hasTests(dir string) bool {
-	pkg, err := build.Default.ImportDir(dir, 0)
-	return err == nil && len(pkg.TestGoFiles) > 0
+// A unit is the part of the go command's configuration that decides whether a
+// package is reported on.
+type unit struct {
+	ID, Dir, ImportPath       string
+	ModulePath, ModuleVersion string
+	VetxOnly                  bool
+	IgnoredFiles              []string
+}
+
+// downloaded reports whether the package is of the standard library, the module
+// cache or a vendor folder. A replaced module has a version too, so the version
+// alone does not tell.
+func (u *unit) downloaded() bool {
+	if u.ModulePath == "" {
+		return true
+	}
+	if u.ModuleVersion == "" {
+		return false
+	}
+	dir := filepath.ToSlash(u.Dir)
+	return strings.Contains(dir, "@v") || strings.HasSuffix(dir, "/vendor/"+u.ImportPath)
+}
+
+// isVariant reports whether the package was compiled again for the tests of
+// another one, as "q [p.test]" is if the tests of p import q and q imports p.
+func (u *unit) isVariant() bool { return strings.Contains(u.ID, " [") }
+
+// hasTests reports whether in-package tests make another package of this one,
+// with its own place in the cache, which is the one that is reported on. The go
+// command has applied the build tags: what they leave out is among IgnoredFiles.
+func (u *unit) hasTests() bool {
+	names, err := filepath.Glob(filepath.Join(escape(u.Dir), "*_test.go"))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		if base := filepath.Base(name); base[0] == '_' || base[0] == '.' || slices.Contains(u.IgnoredFiles, name) {
+			return false
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly)
+		return err == nil && !strings.HasSuffix(f.Name.Name, "_test")
+	})
+}
+
+// escape makes a folder's name mean itself in a pattern.
+func escape(dir string) string {
+	if filepath.Separator == '\\' {
+		return dir // there no pattern can escape anything
+	}
+	return strings.NewReplacer("*", "\\*", "?", "\\?", "[", "\\[", "\\", "\\\\").Replace(dir)
 }
 
 func isSet(args []string, name string) bool {
@@ -129,9 +178,10 @@ func isSet(args []string, name string) bool {
 	})
 }
 
-// version answers -V=full with a hash of the program and of the configuration
-// files it would read: the go command knows nothing of those files, and would
-// replay old findings after a change.
+// version answers -V=full with a hash of the program, of the configuration
+// files it would read, and of the main modules: the go command knows nothing of
+// those files, and would replay old findings after a change; and the same
+// package is someone else's in one module and at home in another.
 type version struct{}
 
 func (version) IsBoolFlag() bool { return true }
@@ -145,11 +195,12 @@ func (version) Set(s string) error {
 	if err != nil {
 		return err
 	}
-	files, err := configFiles(".")
+	home, files, err := configFiles(".")
 	if err != nil {
 		return err
 	}
 	h := sha256.New()
+	fmt.Fprintln(h, home)
 	for _, name := range append([]string{program}, files...) {
 		if err := hashFile(h, name); err != nil {
 			return err

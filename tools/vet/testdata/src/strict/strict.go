@@ -7,7 +7,6 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/hashicorp/go-retryablehttp"
-	"github.com/offtake-go/offtake/capacity"
 	"google.golang.org/grpc"
 )
 
@@ -49,7 +48,6 @@ func thirdParty() {
 }
 
 func plan() {
-	_ = capacity.Plan{InFlight: 24} // want `OT802: capacity.Plan states InFlight 24 by hand: derive it with capacity.Demand.Plan`
 }
 
 // A defect is said once: not as policy too.
@@ -83,11 +81,6 @@ func others() {
 	retryablehttp.Unmarshal()
 	_ = http.Server{}
 	_ = http.Header{}
-	_, _ = capacity.Demand{Rate: 1}.Plan()
-	_ = capacity.Plan{Wait: 1}
-	_ = capacity.Plan{}
-	n := 3
-	_ = capacity.Plan{InFlight: n}
 }
 
 func assert(rt http.RoundTripper) (*http.Transport, bool) {

@@ -1,5 +1,0 @@
-package admission
-
-import "net/http"
-
-func WriteError(w http.ResponseWriter, err error) {}
