@@ -6,7 +6,7 @@ import "time"
 // its connection.
 func (a *attempt) timeoutLocked() error {
 	l := a.call
-	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.plan.Attempt}
+	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.each()}
 	silent := a.connected
 	switch {
 	case a.phase == receiving:
