@@ -66,6 +66,10 @@ type Demand struct {
 	// Deadline is when the caller gives up; the default is 10 s. A plan keeps to
 	// nine tenths of it, so that the answer finds the caller there.
 	Deadline time.Duration
+
+	// Idempotent says that every call may be repeated, by its nature or by a key; see
+	// [Plan.Idempotent]. The default is what each call's method promises.
+	Idempotent bool
 }
 
 const (

@@ -19,16 +19,16 @@ func TestPlanTakesTheLargestFloorWithinTheLimit(t *testing.T) {
 		want   int
 	}{
 		{"the limit cuts the target for waits", func(d *Demand) { d.Headroom = 1.3 }, 33},
-		{"without a limit the target for waits decides", func(d *Demand) { d.Headroom, d.Limit = 1.3, 0 }, 34},
-		{"twice the peak needs no more for waits", func(d *Demand) { d.Limit = 0 }, 48},
+		{"under a high limit the target for waits decides", func(d *Demand) { d.Headroom, d.Limit = 1.3, 1200 }, 34},
+		{"twice the peak needs no more for waits", func(d *Demand) { d.Limit = 1200 }, 48},
 		{"one pod of surge leaves 28", func(d *Demand) { d.Headroom, d.Surge = 1, Pods{Count: 1} }, 28},
 		{"streams multiply what a connection carries", func(d *Demand) { d.Headroom, d.Streams, d.Limit = 2, 10, 30 }, 48},
 		{"the mean of the percentiles counts", func(d *Demand) {
-			d.Latency, d.P50, d.P99, d.Limit = 0, 1200*time.Millisecond, 4800*time.Millisecond, 0
+			d.Latency, d.P50, d.P99, d.Limit = 0, 1200*time.Millisecond, 4800*time.Millisecond, 1200
 			d.Headroom, d.WaitChance = 1, 0.99
 		}, 29},
-		{"a degraded latency is survived", func(d *Demand) { d.Latency, d.Degraded = 300*time.Millisecond, 1500*time.Millisecond }, 30},
-		{"a stated chance to wait is kept", func(d *Demand) { d.Headroom, d.WaitChance, d.Limit = 1, 0.01, 0 }, 37},
+		{"a degraded latency is survived, with its retries", func(d *Demand) { d.Latency, d.Degraded = 300*time.Millisecond, 1500*time.Millisecond }, 33},
+		{"a stated chance to wait is kept", func(d *Demand) { d.Headroom, d.WaitChance, d.Limit = 1, 0.01, 1200 }, 37},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := processor
@@ -215,7 +215,7 @@ func TestARemedyIsNotItselfRefused(t *testing.T) {
 }
 
 func TestTheLeastTrafficHasAPlace(t *testing.T) {
-	d := Demand{Rate: math.SmallestNonzeroFloat64, Latency: time.Microsecond, Replicas: 1}
+	d := Demand{Rate: math.SmallestNonzeroFloat64, Latency: time.Microsecond, Replicas: 1, Limit: 1}
 	if p, err := d.Plan(); err != nil || p.InFlight != 1 {
 		t.Errorf("(%+v).Plan() = %v, %v, want 1 place", d, p, err)
 	}
@@ -294,7 +294,7 @@ func TestStatedSizesStayAndTheRestFollows(t *testing.T) {
 	}
 	want := Plan{
 		InFlight: 10, Connections: 10, Streams: 1, Queue: NoQueue, Wait: 300 * time.Millisecond, Deadline: 6 * time.Second,
-		Attempt: 5400 * time.Millisecond, Attempts: 1, RetryShare: 0.1, BodyIdle: 5 * time.Second, Warm: 10, Rate: 20, Latency: 1200 * time.Millisecond,
+		Attempt: 5400 * time.Millisecond, Once: 5400 * time.Millisecond, Attempts: 1, RetryShare: 0.1, BodyIdle: 5 * time.Second, Warm: 10, Rate: 20, Latency: 1200 * time.Millisecond,
 	}
 	if x.Plan != want {
 		t.Errorf("(%+v).Complete(%v) = %v, want %v", processor, stated, x.Plan, want)

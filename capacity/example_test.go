@@ -29,18 +29,19 @@ func ExampleDemand_Explain() {
 	}
 	fmt.Print(x)
 	// Output:
-	// InFlight     33     at least 32 (1.3 × 120/s × 1.2s / 6 replicas), at most 33 (limit 200 / 6)  the limit decides; 5.56 % of calls wait at peak
-	// Connections  33     33 places / 1 per connection                                               no fewer than the places need, no more than they use
-	// Warm         33     24 + 2√24 = 33.8 in flight at peak                                         all Connections
-	// Rate         20/s   120/s / 6 replicas                                                         the peak of one replica
-	// Latency      1.2s   the mean that the demand states                                            what live calls are compared with
-	// Deadline     4.5s   9/10 × 5s                                                                  the caller gives up at 5s
-	// Attempt      4.05s  9/10 × 4.5s / 1 attempt                                                    3.42 % of calls take longer, if exponential
-	// Attempts     1      two if each can have the p99                                               2.025s would be left for each, p99 is 5.526s
-	// Wait         225ms  the smaller of half the spare Deadline and a quarter of Attempt            the rest is for pauses and the body
-	// Queue        7      27.5 places come free a second × 225ms                                     a longer queue would hold calls that can not be served within Wait
-	// RetryShare   0.1    the default                                                                nothing is sent twice
-	// BodyIdle     4.5s   the smaller of 5s and Deadline                                             a body without progress gives its place back
+	// InFlight     33     at least 32 (1.3 × 120/s × 1.2s / 6 replicas), at most 33 (limit 200 / 6)      the limit decides; 5.56 % of calls wait at peak; full at a mean of 1.65s, 1.38 × the stated one
+	// Connections  33     33 places / 1 per connection                                                   no fewer than the places need, no more than they use
+	// Warm         33     24 + 2√24 = 33.8 in flight at peak                                             all Connections
+	// Rate         20/s   120/s / 6 replicas                                                             the peak of one replica
+	// Latency      1.2s   the mean that the demand states                                                what live calls are compared with
+	// Deadline     4.5s   9/10 × 5s                                                                      the caller gives up at 5s
+	// Attempt      4.05s  9/10 × 4.5s / 1 attempt                                                        3.42 % of calls take longer, if exponential
+	// Once         4.05s  9/10 × 4.5s                                                                    for a call that may not be repeated
+	// Attempts     1      two if each can have the p99, and retries have places                          2.025s would be left for each, p99 is 5.526s
+	// Wait         225ms  the least of half the spare Deadline, a quarter of Attempt, and 10 × the mean  the rest is for pauses and the body
+	// Queue        7      27.5 places come free a second × 225ms                                         a longer queue would hold calls that can not be served within Wait
+	// RetryShare   0.1    the default                                                                    nothing is sent twice
+	// BodyIdle     4.5s   the smaller of 5s and Deadline                                                 a body without progress gives its place back
 }
 
 func ExampleInfeasible() {

@@ -67,7 +67,7 @@ func (d Demand) Complete(stated Plan) (*Explanation, error) {
 	if len(ceilings) > 0 && bindingFloor(floors).Places > bindingCeiling(ceilings).Places {
 		return nil, d.infeasible(floors, ceilings)
 	}
-	places, size, err := d.places(floors, ceilings)
+	places, size, err := d.places(floors, ceilings, stated)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,9 @@ func (d Demand) Complete(stated Plan) (*Explanation, error) {
 }
 
 // places picks the number between the bounds: the floor, or what the default
-// chance to wait asks for, as far as the ceiling allows.
-func (d Demand) places(floors, ceilings []Bound) (int, Size, error) {
+// chance to wait asks for, as far as the ceiling allows; without one, what a slow
+// upstream would need.
+func (d Demand) places(floors, ceilings []Bound, stated Plan) (int, Size, error) {
 	floor := bindingFloor(floors)
 	places, size := floor.Places, Size{Field: "InFlight", Formula: "at least " + floor.String(), Bound: "the floor decides"}
 	if d.WaitChance == 0 {
@@ -89,7 +90,20 @@ func (d Demand) places(floors, ceilings []Bound) (int, Size, error) {
 			places, size.Bound = target, fmt.Sprintf("the chance to wait decides: %d (%s)", target, d.waitFormula(defaultWaitChance))
 		}
 	}
-	if len(ceilings) > 0 {
+	if p := d.times(stated); d.Degraded != 0 && p.Attempts > 1 {
+		if b := d.repeated(p); b.Places > places {
+			places, size.Bound = b.Places, fmt.Sprintf("the retries decide: %v", b)
+		}
+	}
+	if len(ceilings) == 0 {
+		b, err := d.forgiving(stated)
+		if err != nil {
+			return 0, size, err
+		}
+		if b.Places > places {
+			places, size.Bound = b.Places, fmt.Sprintf("a slow upstream decides: %v", b)
+		}
+	} else {
 		most := bindingCeiling(ceilings)
 		size.Formula += ", at most " + most.String()
 		if places > most.Places {
@@ -103,6 +117,12 @@ func (d Demand) places(floors, ceilings []Bound) (int, Size, error) {
 // derive completes a plan around its places and what else is stated.
 func (d Demand) derive(stated Plan, inFlight Size) (*Explanation, error) {
 	p := d.times(stated)
+	if stated.Attempts == 0 && p.Attempts > 1 && p.InFlight < d.repeated(p).Places {
+		stated.Attempts = 1
+		p = d.times(stated)
+		stated.Attempts = 0
+	}
+	p.Idempotent = p.Idempotent || d.Idempotent
 	if p.Streams == 0 {
 		p.Streams = d.Streams
 	}
@@ -115,8 +135,8 @@ func (d Demand) derive(stated Plan, inFlight Size) (*Explanation, error) {
 	if p.Latency == 0 {
 		p.Latency = seconds(d.mean())
 	}
-	if freed := MaxRate(p.InFlight, d.mean()); p.Queue == 0 && freed > 0 {
-		p.Queue = min(max(ceil(freed*p.Wait.Seconds()), 1), maxPlaces)
+	if p.Queue == 0 && p.InFlight > 0 {
+		p.Queue = d.queue(p)
 	}
 	if p.Warm == 0 {
 		p.Warm = min(max(ceil(d.busy()/float64(p.Streams)), 1), p.Connections)
@@ -139,6 +159,9 @@ func (x *Explanation) Sizes() []Size {
 	sizes = append(sizes, d.explainConnections(p)...)
 	sizes = append(sizes, d.explainTimes(p)...)
 	sizes = append(sizes, d.explainRest(p)...)
+	if full := p.FullAt(); full > 0 {
+		sizes[0].Bound = strings.TrimPrefix(fmt.Sprintf("%s; full at a mean of %v, %.3g × the stated one", sizes[0].Bound, full, p.Slack()), "; ")
+	}
 	for i := range sizes {
 		s := &sizes[i]
 		s.Value = p.field(s.Field)
@@ -198,15 +221,22 @@ func (d Demand) explainRest(p Plan) []Size {
 	if p.Attempts > 1 {
 		retry = fmt.Sprintf("retries add at most %s to the load", percent(p.RetryShare))
 	}
+	within := min(p.Wait, seconds(slower*d.mean()))
+	queue := "a longer queue would hold calls that can not be served within Wait"
+	if within < p.Wait {
+		queue = fmt.Sprintf("%d for each place", slower)
+	}
 	return []Size{
-		{Field: "Queue", Formula: fmt.Sprintf("%.4g places come free a second × %v", freed, p.Wait), Bound: "a longer queue would hold calls that can not be served within Wait"},
+		{Field: "Queue", Formula: fmt.Sprintf("%.4g places come free a second × %v", freed, within), Bound: queue},
 		{Field: "RetryShare", Formula: "the default", Bound: retry},
 		{Field: "BodyIdle", Formula: fmt.Sprintf("the smaller of %v and Deadline", defaultBodyIdle), Bound: "a body without progress gives its place back"},
 	}
 }
 
-// times derives the times that are not stated: all from the caller's deadline, and
-// two attempts only if each can have the time that 99 % of calls take.
+// times derives the times that are not stated: all from the caller's deadline. A
+// call that may be repeated has two attempts only if each can have the time that
+// 99 % of calls take, and there is time for the pause between them; one that may
+// not be has all the time for its one attempt.
 func (d Demand) times(p Plan) Plan {
 	if d.Deadline == 0 {
 		d.Deadline = defaultDeadline
@@ -220,17 +250,23 @@ func (d Demand) times(p Plan) Plan {
 			each = max(d.p99(), d.Degraded)
 		}
 		p.Attempts = 1
-		if each <= p.Deadline/10*9/defaultAttempts {
+		if each <= p.Deadline/10*9/defaultAttempts && p.Deadline >= leastRepeated {
 			p.Attempts = defaultAttempts
 		}
 	}
 	tries := max(p.Attempts, 1) // NoRetry is one
+	if p.Once == 0 {
+		p.Once = p.Attempt
+	}
+	if p.Once == 0 {
+		p.Once = p.Deadline / 10 * 9
+	}
 	if p.Attempt == 0 {
-		p.Attempt = p.Deadline / 10 * 9 / time.Duration(tries)
+		p.Attempt = min(p.Deadline/10*9/time.Duration(tries), p.Once)
 	}
 	if p.Wait == 0 {
 		spare := p.Deadline - time.Duration(tries)*p.Attempt
-		p.Wait = max(min(spare/2, p.Attempt/4), leastTime)
+		p.Wait = max(min(spare/2, p.Attempt/4, d.longestWait()), leastTime)
 	}
 	return p
 }
@@ -241,17 +277,37 @@ func (d Demand) explainTimes(p Plan) []Size {
 		attempt = fmt.Sprintf("%s of calls take longer, if exponential", percent(math.Exp(-p.Attempt.Seconds()/d.mean())))
 	}
 	wait := "the rest is for pauses and the body"
-	if p.Wait == p.Attempt/4 {
+	switch p.Wait {
+	case p.Attempt / 4:
 		wait = "a quarter of Attempt"
+	case d.longestWait():
+		wait = fmt.Sprintf("%d × the mean latency, or %v", slower, defaultWait)
 	}
 	needs := fmt.Sprintf("p99 is %v", d.p99())
 	if d.Degraded > d.p99() {
 		needs = fmt.Sprintf("the degraded latency is %v", d.Degraded)
 	}
+	attempts := fmt.Sprintf("%v would be left for each, %s", p.Deadline/10*9/defaultAttempts, needs)
+	switch {
+	case p.Attempts > 1:
+	case p.Deadline < leastRepeated:
+		attempts = fmt.Sprintf("a Deadline under %v leaves no time for a pause", leastRepeated)
+	case max(d.p99(), d.Degraded) <= p.Deadline/10*9/defaultAttempts:
+		attempts = "there are no places for retries"
+	}
+	once := "for a call that may not be repeated"
+	if p.Idempotent {
+		once = "every call may be repeated"
+	}
+	onceFrom := fmt.Sprintf("9/10 × %v", p.Deadline)
+	if p.Once != p.Deadline/10*9 {
+		onceFrom = "the stated Attempt"
+	}
 	return []Size{
 		{Field: "Deadline", Formula: fmt.Sprintf("9/10 × %v", d.Deadline), Bound: "the caller gives up at " + d.Deadline.String()},
 		{Field: "Attempt", Formula: fmt.Sprintf("9/10 × %v / %s", p.Deadline, count(p.Attempts, "attempt")), Bound: attempt},
-		{Field: "Attempts", Formula: "two if each can have the p99", Bound: fmt.Sprintf("%v would be left for each, %s", p.Deadline/10*9/defaultAttempts, needs)},
-		{Field: "Wait", Formula: "the smaller of half the spare Deadline and a quarter of Attempt", Bound: wait},
+		{Field: "Once", Formula: onceFrom, Bound: once},
+		{Field: "Attempts", Formula: "two if each can have the p99, and retries have places", Bound: attempts},
+		{Field: "Wait", Formula: fmt.Sprintf("the least of half the spare Deadline, a quarter of Attempt, and %d × the mean", slower), Bound: wait},
 	}
 }

@@ -35,6 +35,7 @@ type planJSON struct {
 	Wait     duration `json:"wait,omitzero"`
 	Deadline duration `json:"deadline,omitzero"`
 	Attempt  duration `json:"attempt,omitzero"`
+	Once     duration `json:"once,omitzero"`
 	BodyIdle duration `json:"bodyIdle,omitzero"`
 	Latency  duration `json:"latency,omitzero"`
 }
@@ -44,7 +45,7 @@ type planJSON struct {
 func (p Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(planJSON{
 		plain: plain(p), Wait: duration(p.Wait), Deadline: duration(p.Deadline),
-		Attempt: duration(p.Attempt), BodyIdle: duration(p.BodyIdle), Latency: duration(p.Latency),
+		Attempt: duration(p.Attempt), Once: duration(p.Once), BodyIdle: duration(p.BodyIdle), Latency: duration(p.Latency),
 	})
 }
 
@@ -58,7 +59,7 @@ func (p *Plan) UnmarshalJSON(b []byte) error {
 	}
 	*p = Plan(v.plain)
 	p.Wait, p.Deadline = time.Duration(v.Wait), time.Duration(v.Deadline)
-	p.Attempt, p.BodyIdle = time.Duration(v.Attempt), time.Duration(v.BodyIdle)
+	p.Attempt, p.Once, p.BodyIdle = time.Duration(v.Attempt), time.Duration(v.Once), time.Duration(v.BodyIdle)
 	p.Latency = time.Duration(v.Latency)
 	return nil
 }

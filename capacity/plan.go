@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -50,15 +51,28 @@ type Plan struct {
 	// hour. A caller's context, when shorter, wins.
 	Deadline time.Duration `json:"deadline,omitzero"`
 
-	// Attempt bounds one attempt up to its response headers. The default is nine
-	// tenths of Deadline divided by Attempts: the last tenth is for the queue, the
-	// pauses and the body. Attempts of them always fit into Deadline.
+	// Attempt bounds one attempt, up to its response headers, of a call that may be
+	// repeated. The default is nine tenths of Deadline divided by Attempts, and no
+	// more than Once: the last tenth is for the queue, the pauses and the body.
+	// Attempts of them always fit into Deadline.
 	Attempt time.Duration `json:"attempt,omitzero"`
 
-	// Attempts is the most times one call is sent, the first included. The default
-	// is 2, or 1 if the stated Attempt does not fit twice into Deadline; NoRetry,
-	// or 1, sends it once. The most is 10.
+	// Once bounds, in the same way, the attempt of a call that is not repeated, such
+	// as a POST: time that is kept for a second attempt would be time that nobody
+	// uses. The default is the stated Attempt, or else nine tenths of Deadline. It is
+	// neither less than Attempt nor more than Deadline.
+	Once time.Duration `json:"once,omitzero"`
+
+	// Attempts is the most times one call is sent, the first included, if it may be
+	// repeated. The default is 2, or 1 if the stated Attempt does not fit twice into
+	// Deadline; NoRetry, or 1, sends it once. The most is 10.
 	Attempts int `json:"attempts,omitempty"`
+
+	// Idempotent says that every call of this upstream may be repeated, by its nature
+	// or by a key, whatever its method. The default is what the method promises: an
+	// HTTP GET, HEAD, OPTIONS, TRACE, PUT or DELETE may be, and a gRPC method whose
+	// codes for it are listed.
+	Idempotent bool `json:"idempotent,omitempty"`
 
 	// RetryShare is the most retries as a share of requests, in (0, 1]. The
 	// default is 0.1.
@@ -103,7 +117,7 @@ func (p Plan) String() string {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"wait", p.Wait}, {"deadline", p.Deadline}, {"attempt", p.Attempt}, {"body idle", p.BodyIdle}} {
+	}{{"wait", p.Wait}, {"deadline", p.Deadline}, {"attempt", p.Attempt}, {"once", p.differingOnce()}, {"body idle", p.BodyIdle}} {
 		if d.value != 0 {
 			fmt.Fprintf(&b, ", %s %v", d.name, d.value)
 		}
@@ -112,6 +126,9 @@ func (p Plan) String() string {
 		b.WriteString(", no retry")
 	} else if p.Attempts != 0 {
 		fmt.Fprintf(&b, ", %s", count(p.Attempts, "attempt"))
+	}
+	if p.Idempotent {
+		b.WriteString(", idempotent")
 	}
 	if p.RetryShare != 0 {
 		fmt.Fprintf(&b, ", retry share %g", p.RetryShare)
@@ -126,6 +143,47 @@ func (p Plan) String() string {
 		}
 	}
 	return b.String()
+}
+
+// differingOnce is Once where it says more than Attempt does.
+func (p Plan) differingOnce() time.Duration {
+	if p.Once == p.Attempt {
+		return 0
+	}
+	return p.Once
+}
+
+// AttemptOf returns what bounds one attempt of a call that may be repeated, or of
+// one that may not be. The plan must be resolved.
+func (p Plan) AttemptOf(repeatable bool) time.Duration {
+	if repeatable && p.Attempts > 1 {
+		return p.Attempt
+	}
+	return p.Once
+}
+
+// LeastSlack is the Slack below which a plan deserves a second look: an upstream
+// that becomes three times slower is an ordinary day.
+const LeastSlack = 3
+
+// FullAt returns the mean latency at which the plan's own Rate takes all places,
+// from Little's law; 0 if Rate is unknown. An upstream that is slower for longer
+// than the queue lasts has calls refused here.
+func (p Plan) FullAt() time.Duration {
+	if !(p.Rate > 0) || p.InFlight < 1 {
+		return 0
+	}
+	return seconds(min(CriticalLatency(p.InFlight, p.Rate), math.MaxInt32))
+}
+
+// Slack returns how many times slower than its Latency the upstream may become, on
+// average, before the plan is full; 0 if Rate or Latency is unknown. See
+// [LeastSlack].
+func (p Plan) Slack() float64 {
+	if p.Latency <= 0 {
+		return 0
+	}
+	return p.FullAt().Seconds() / p.Latency.Seconds()
 }
 
 // count writes "1 place" or "24 places".

@@ -25,6 +25,10 @@ const (
 	defaultRetryShare = 0.1
 	defaultWait       = 100 * time.Millisecond
 	defaultBodyIdle   = 5 * time.Second
+
+	// leastRepeated is the least Deadline in which a demand's calls are sent twice:
+	// its last tenth holds the longest first pause, 25 ms.
+	leastRepeated = 250 * time.Millisecond
 )
 
 // Resolve returns the plan with every default filled in, or all of its mistakes
@@ -70,6 +74,7 @@ func (p Plan) checkTimes(m *mistakes) {
 	m.duration("Wait", p.Wait, leastTime)
 	m.duration("Deadline", p.Deadline, leastDeadline)
 	m.duration("Attempt", p.Attempt, leastTime)
+	m.duration("Once", p.Once, leastTime)
 	m.duration("BodyIdle", p.BodyIdle, leastTime)
 	m.duration("Latency", p.Latency, leastTime)
 }
@@ -87,8 +92,14 @@ func (p *Plan) fillTimes() {
 	case p.Attempts == 0:
 		p.Attempts = 1
 	}
+	if p.Once == 0 {
+		p.Once = p.Attempt
+	}
+	if p.Once == 0 {
+		p.Once = p.Deadline / 10 * 9
+	}
 	if p.Attempt == 0 {
-		p.Attempt = p.Deadline / 10 * 9 / time.Duration(p.Attempts)
+		p.Attempt = min(p.Deadline/10*9/time.Duration(p.Attempts), p.Once)
 	}
 	if p.Wait == 0 {
 		p.Wait = min(defaultWait, p.Attempt/4)
@@ -108,6 +119,10 @@ func (p Plan) checkNesting(m *mistakes) {
 			p.Attempts, p.Attempt, p.Deadline),
 			fmt.Sprintf("an Attempt of %v would do, or a Deadline of %v", p.Deadline/10*9/time.Duration(p.Attempts), p.Attempt*time.Duration(p.Attempts)))
 	}
+	if m.good("Deadline", "Attempt", "Attempts", "Once") && (p.Once < p.Attempt || p.Once > p.Deadline) {
+		m.add("Once", fmt.Sprintf("%v is not in [%v, %v], from Attempt to Deadline: a call that is sent once has at least the time of one that may be repeated", p.Once, p.Attempt, p.Deadline),
+			fmt.Sprintf("%v would do, or 0 for the default", max(p.Attempt, p.Deadline/10*9)))
+	}
 	if !m.good("Wait") {
 		return
 	}
@@ -115,7 +130,7 @@ func (p Plan) checkNesting(m *mistakes) {
 	case m.good("Deadline") && p.Wait >= p.Deadline:
 		m.add("Wait", fmt.Sprintf("%v in the queue leaves nothing of the Deadline of %v", p.Wait, p.Deadline),
 			fmt.Sprintf("%v would do", min(defaultWait, p.Deadline/8)))
-	case m.good("Attempt", "Attempts", "Deadline") && p.Wait >= p.Attempt:
+	case m.good("Attempt", "Attempts", "Once", "Deadline") && p.Wait >= p.Attempt:
 		m.add("Wait", fmt.Sprintf("%v is not less than the Attempt of %v: a call would stand in the queue for longer than it may be out", p.Wait, p.Attempt),
 			fmt.Sprintf("%v would do", min(defaultWait, p.Attempt/4)))
 	}

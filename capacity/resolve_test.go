@@ -13,7 +13,7 @@ import (
 func TestResolveFillsEveryDefault(t *testing.T) {
 	want := Plan{
 		InFlight: 33, Connections: 33, Streams: 1, Queue: 33,
-		Wait: 100 * time.Millisecond, Deadline: 10 * time.Second, Attempt: 4500 * time.Millisecond, Attempts: 2,
+		Wait: 100 * time.Millisecond, Deadline: 10 * time.Second, Attempt: 4500 * time.Millisecond, Once: 9 * time.Second, Attempts: 2,
 		RetryShare: 0.1, BodyIdle: 5 * time.Second, Warm: 33,
 	}
 	if got, err := (Plan{InFlight: 33}).Resolve(); err != nil || got != want {
@@ -31,6 +31,9 @@ func TestDefaultsFollowWhatIsStated(t *testing.T) {
 		{"no retry is one attempt", Plan{InFlight: 1, Attempts: NoRetry}, func(p Plan) bool { return p.Attempts == 1 && p.Attempt == 9*time.Second }},
 		{"no queue stays none", Plan{InFlight: 1, Queue: NoQueue}, func(p Plan) bool { return p.Queue == NoQueue }},
 		{"a long attempt leaves room for one", Plan{InFlight: 1, Attempt: 6 * time.Second}, func(p Plan) bool { return p.Attempts == 1 }},
+		{"a call that is sent once has all the time", Plan{InFlight: 1, Deadline: 20 * time.Second}, func(p Plan) bool { return p.Attempt == 9*time.Second && p.Once == 18*time.Second }},
+		{"a stated attempt is every call's", Plan{InFlight: 1, Attempt: 2 * time.Second}, func(p Plan) bool { return p.Attempts == 2 && p.Once == 2*time.Second }},
+		{"a stated once bounds a repeated attempt", Plan{InFlight: 1, Once: 3 * time.Second}, func(p Plan) bool { return p.Attempt == 3*time.Second && p.Once == 3*time.Second }},
 		{"wait is at most a quarter of an attempt", Plan{InFlight: 1, Attempt: 200 * time.Millisecond}, func(p Plan) bool { return p.Wait == 50*time.Millisecond }},
 		{"body idle is at most the deadline", Plan{InFlight: 1, Deadline: time.Second}, func(p Plan) bool { return p.BodyIdle == time.Second }},
 		{"a stream's body may idle for longer", Plan{InFlight: 1, BodyIdle: time.Minute}, func(p Plan) bool { return p.BodyIdle == time.Minute }},
@@ -69,6 +72,11 @@ func TestResolveRefusesNonsenseAndNamesTheField(t *testing.T) {
 		{"Deadline", "0 means the default", func(p *Plan) { p.Deadline = math.MinInt64 }},
 		{"Attempt", "9s would do", func(p *Plan) { p.Attempt = 11 * time.Second }},
 		{"Attempt", "4.5s would do, or a Deadline of 12s", func(p *Plan) { p.Attempt, p.Attempts = 6*time.Second, 2 }},
+		{"Once", "6s would do", func(p *Plan) {
+			p.Once, p.Attempt, p.Attempts, p.Deadline = 3*time.Second, 6*time.Second, 1, 6*time.Second
+		}},
+		{"Once", "9s would do", func(p *Plan) { p.Once = 11 * time.Second }},
+		{"Once", "0 means the default", func(p *Plan) { p.Once = -1 }},
 		{"Attempts", "10 would do", func(p *Plan) { p.Attempts = 11 }},
 		{"Attempts", "1 would do", func(p *Plan) { p.Attempts = -2 }},
 		{"RetryShare", "1 would do", func(p *Plan) { p.RetryShare = 1.5 }},
@@ -96,11 +104,11 @@ func TestResolveRefusesNonsenseAndNamesTheField(t *testing.T) {
 
 func TestResolveReturnsAllMistakesAtOnce(t *testing.T) {
 	_, err := Plan{
-		InFlight: -3, Connections: -1, Streams: -1, Queue: -2, Wait: -1, Deadline: -1, Attempt: -1, Attempts: -2,
+		InFlight: -3, Connections: -1, Streams: -1, Queue: -2, Wait: -1, Deadline: -1, Attempt: -1, Once: -1, Attempts: -2,
 		RetryShare: math.NaN(), BodyIdle: -1, Warm: -1, Rate: -1, Latency: -1,
 	}.Resolve()
 	got := fields(err)
-	want := []string{"Attempt", "Attempts", "BodyIdle", "Connections", "Deadline", "InFlight", "Latency", "Queue", "Rate", "RetryShare", "Streams", "Wait", "Warm"}
+	want := []string{"Attempt", "Attempts", "BodyIdle", "Connections", "Deadline", "InFlight", "Latency", "Once", "Queue", "Rate", "RetryShare", "Streams", "Wait", "Warm"}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("Resolve of a plan with every field wrong names %v, want %v", got, want)

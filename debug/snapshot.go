@@ -26,7 +26,9 @@ type Plan struct {
 	Wait        time.Duration
 	Deadline    time.Duration
 	Attempt     time.Duration
+	Once        time.Duration
 	Attempts    int
+	Idempotent  bool
 	RetryShare  float64
 	BodyIdle    time.Duration
 	Warm        int

@@ -54,7 +54,7 @@ func liveOf(f Flow, w window) *live {
 func flowFacts(f Flow, w window, calls string) []fact {
 	p := f.Plan
 	facts := []fact{
-		{"places", whole(p.InFlight), fmt.Sprintf("%d of %d in flight; the traffic needs %s", f.InFlight, f.Places, places(f.Required))},
+		{"places", whole(p.InFlight) + fullAt(p), fmt.Sprintf("%d of %d in flight; the traffic needs %s", f.InFlight, f.Places, places(f.Required))},
 		{"queue", whole(p.Queue), waiting(f.Queued)},
 		{"wait for a place", brief(p.Wait), spread(w.wait)},
 		{"whole " + strings.TrimSuffix(calls, "s"), deadlineOf(p), spread(w.duration)},
@@ -82,6 +82,9 @@ func upstreamFacts(u Upstream, w window) []fact {
 	attempts := "–"
 	if p.Attempts > 0 {
 		attempts = fmt.Sprintf("%d at most, of %s each", p.Attempts, brief(p.Attempt))
+		if p.Once > p.Attempt {
+			attempts += ", or one of " + brief(p.Once)
+		}
 	} else if p.Attempts < 0 {
 		attempts = "1, no retry"
 	}
@@ -97,12 +100,21 @@ func upstreamFacts(u Upstream, w window) []fact {
 		{"attempts", attempts, number(float64(w.attempts)/max(w.seconds, 1)) + "/s"},
 		{"retries", retryShare, fmt.Sprintf("%s; the budget allows %s now", tally(w.retries, w), number(u.RetryBalance))},
 		{"wait for a connection", "", spread(w.connect)},
-		{"wait for headers", brief(p.Attempt), spread(w.headers)},
+		{"wait for headers", brief(max(p.Attempt, p.Once)), spread(w.headers)},
 		{"reading the body", progress(p), spread(w.body)},
 		{"connections", connectionPlan(p), connections},
 		{"dials by outcome", "", tally(w.made(), w)},
 		{"bodies left open", "", tally(map[string]uint64{"leaked": w.leaked}, w)},
 	}
+}
+
+// fullAt is the mean latency at which the plan's own rate takes all places: Little's
+// law, solved for it.
+func fullAt(p Plan) string {
+	if !(p.Rate > 0) || p.InFlight < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", full at a mean of %s", seconds(float64(p.InFlight)/p.Rate))
 }
 
 func connectionPlan(p Plan) string {

@@ -93,7 +93,7 @@ upstream card-processor https://processor.example/…
   warn: leaking: 2 bodies nobody closed; each held its place until the deadline
   note: observe mode: would have refused 9 of 600 calls in the last minute
     9 queue full
-    places                 plan 10                                   now 4 of 10 in flight; the traffic needs 2
+    places                 plan 10, full at a mean of 500 ms         now 4 of 10 in flight; the traffic needs 2
     queue                  plan 5                                    now 1 waits
     wait for a place       plan 100 ms                               now p50 0 s, p95 92.5 ms, p99 98.5 ms
     whole call             plan 5 s at most                          now p50 438 ms, p95 more than 10 s, p99 more than 10 s

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/offtake-go/offtake/internal/backoff"
+	"github.com/offtake-go/offtake/internal/incoming"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -67,16 +68,27 @@ func (l *call) longest() time.Duration {
 	return l.sizes.plan.Deadline
 }
 
-// each bounds one attempt. A method with a deadline of its own has attempts in the
-// proportion of capacity.Plan: nine tenths of it for all of them.
+// each bounds one attempt: one that no other may follow has all the time. A method
+// with a deadline of its own has attempts in the proportion of capacity.Plan: nine
+// tenths of it for all of them.
 func (l *call) each() time.Duration {
-	switch {
-	case l.own.Attempt > 0:
+	if l.own.Attempt > 0 {
 		return l.own.Attempt
-	case l.own.Deadline > 0:
+	}
+	again := l.repeatable()
+	switch {
+	case l.own.Deadline == 0:
+		return l.sizes.plan.AttemptOf(again)
+	case again:
 		return l.own.Deadline / 10 * 9 / time.Duration(l.sizes.plan.Attempts)
 	}
-	return l.sizes.plan.Attempt
+	return l.own.Deadline / 10 * 9
+}
+
+// repeatable says whether an attempt that the server may have begun with can be
+// followed by another.
+func (l *call) repeatable() bool {
+	return (len(l.own.Retry) > 0 || l.sizes.plan.Idempotent) && incoming.Attempt(l.ctx) <= 1
 }
 
 // run sends attempts until one is good enough, or nothing more may be tried. It
@@ -149,8 +161,12 @@ func (l *call) bound(a *attempt) context.CancelFunc {
 	if l.attempts > 1 {
 		ctx = metadata.AppendToOutgoingContext(ctx, previousAttempts, strconv.Itoa(l.attempts-1))
 	}
-	a.due = &l.sizes.attempt
-	if each := l.each(); each != a.due.limit {
+	switch each := l.each(); each {
+	case l.sizes.once.limit:
+		a.due = &l.sizes.once
+	case l.sizes.attempt.limit:
+		a.due = &l.sizes.attempt
+	default:
 		a.due = &bound{PhaseAttempt, each}
 	}
 	due := a.entered.Add(a.due.limit)

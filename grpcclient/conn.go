@@ -56,9 +56,9 @@ type core struct {
 
 // sizes are a plan, and what follows from it and the options.
 type sizes struct {
-	plan              capacity.Plan
-	streams           int
-	attempt, deadline bound
+	plan                    capacity.Plan
+	streams                 int
+	attempt, once, deadline bound
 }
 
 // defaultStreams is Plan.Streams for a plan that does not say: the least that an
@@ -81,6 +81,7 @@ func resolvePlan(p capacity.Plan, streams int) (*sizes, error) {
 		plan:     p,
 		streams:  min(streams, p.InFlight),
 		attempt:  bound{PhaseAttempt, p.Attempt},
+		once:     bound{PhaseAttempt, p.Once},
 		deadline: bound{PhaseDeadline, p.Deadline},
 	}, nil
 }

@@ -38,7 +38,8 @@ func TestTheServerSeesTheShortestDeadline(t *testing.T) {
 		{"a shorter one", 200 * time.Millisecond, nil, 200 * time.Millisecond},
 		{"a longer one", time.Hour, nil, time.Second},
 		{"one of the method", 0, methods, 300 * time.Millisecond},
-		{"one of the method for all its attempts", 0, map[string]Method{methodCall: {Deadline: time.Second}}, 450 * time.Millisecond},
+		{"one of the method for all its attempts", 0, map[string]Method{methodCall: {Deadline: time.Second, Retry: []codes.Code{codes.Unavailable}}}, 450 * time.Millisecond},
+		{"one of the method for its only attempt", 0, map[string]Method{methodCall: {Deadline: time.Second}}, 900 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var left time.Duration

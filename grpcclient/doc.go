@@ -13,10 +13,10 @@
 // whoever reads status codes. With a place it waits for a connection, which is
 // there once the pool is warm, and never for a stream on it: there are no more
 // places than the server's limits on concurrent streams add up to. It is out for
-// up to Plan.Attempt, and the whole call ends within Plan.Deadline.
+// up to Plan.Attempt or Plan.Once, and the whole call ends within Plan.Deadline.
 //
 // The place is held until the call ends. A stream holds one too, and of all places
-// streams may hold no more than Options.Streams. It must open within Plan.Attempt
+// streams may hold no more than Options.Streams. It must open within Plan.Once
 // and make progress within Plan.BodyIdle while somebody waits for it, and it ends
 // within Options.Lifetime.
 //

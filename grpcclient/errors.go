@@ -16,7 +16,7 @@ type Phase string
 
 // The bounds of a call.
 const (
-	PhaseAttempt  Phase = "attempt"     // no answer, or no open stream, within Plan.Attempt
+	PhaseAttempt  Phase = "attempt"     // no answer, or no open stream, within Plan.Attempt or Once
 	PhaseDeadline Phase = "deadline"    // the whole call, within Plan.Deadline
 	PhaseIdle     Phase = "stream idle" // no progress of a stream within Plan.BodyIdle
 	PhaseLifetime Phase = "lifetime"    // a stream, within Options.Lifetime
@@ -50,7 +50,7 @@ type TimeoutError struct {
 // Error names the bound, its length, and how far the call had come.
 func (e *TimeoutError) Error() string {
 	what := map[Phase]string{
-		PhaseAttempt:  "no answer within Plan.Attempt",
+		PhaseAttempt:  "no answer within its attempt",
 		PhaseDeadline: "not done within Plan.Deadline",
 		PhaseIdle:     "stream without progress for Plan.BodyIdle",
 		PhaseLifetime: "stream not done within Options.Lifetime",

@@ -39,7 +39,7 @@ func Example() {
 	// Any generated stub takes it; this one is of the health service.
 	_ = grpc_health_v1.NewHealthClient(orders)
 	fmt.Println(orders.Stats().Places, "places on", orders.Stats().Plan.Connections, "connection")
-	// Output: 40 places on 1 connection
+	// Output: 64 places on 1 connection
 }
 
 // A refused call tells who refused it.

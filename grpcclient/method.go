@@ -18,7 +18,8 @@ type Method struct {
 	Deadline time.Duration
 
 	// Attempt bounds one attempt of a unary call, or the opening of a stream. The
-	// default is Plan.Attempt.
+	// default is Plan.Attempt for a call that may be repeated, Plan.Once for others and
+	// for streams.
 	Attempt time.Duration
 
 	// Idle is the longest a stream may go without progress while its caller waits
@@ -29,15 +30,13 @@ type Method struct {
 	Lifetime time.Duration
 
 	// Retry are the codes after which a unary call may be sent again, because doing
-	// it twice is doing it once. There are none by default. What was certainly not
+	// it twice is doing it once. There are none by default, and with Plan.Idempotent
+	// UNAVAILABLE and DEADLINE_EXCEEDED. What was certainly not
 	// sent, a RESOURCE_EXHAUSTED with a word on when to come back, and what a server
 	// that drains has refused, may always be. DEADLINE_EXCEEDED stands for an attempt
 	// that ran out of time, too.
 	Retry []codes.Code
 }
-
-// repeats says whether the method allows a retry after code.
-func (m *Method) repeats(code codes.Code) bool { return slices.Contains(m.Retry, code) }
 
 // methodTable finds a method's entry.
 type methodTable map[string]*Method

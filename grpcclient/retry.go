@@ -1,6 +1,7 @@
 package grpcclient
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -96,15 +97,24 @@ func (l *call) retryable(a *attempt, s *status.Status, told time.Duration) (tele
 			return telemetry.RetryConnect, true
 		}
 		// A server that drains has not begun, and another one may be there.
-		return unavailable(a, s), l.own.repeats(code) || ReasonOf(s.Err()) == ServerDraining
+		return unavailable(a, s), l.repeats(code) || ReasonOf(s.Err()) == ServerDraining
 	case codes.DeadlineExceeded:
 		if a.unsent() {
 			return telemetry.RetryConnect, true
 		}
-		return telemetry.RetryTimeout, l.own.repeats(code)
+		return telemetry.RetryTimeout, l.repeats(code)
 	default:
-		return telemetry.RetryStatus, l.own.repeats(code)
+		return telemetry.RetryStatus, l.repeats(code)
 	}
+}
+
+// repeats says whether a call may be sent again after code, though the server may
+// have begun with it: by its method's word, or by the plan's for all methods.
+func (l *call) repeats(code codes.Code) bool {
+	if len(l.own.Retry) == 0 && l.sizes.plan.Idempotent {
+		return code == codes.Unavailable || code == codes.DeadlineExceeded
+	}
+	return slices.Contains(l.own.Retry, code)
 }
 
 // unavailable tells the three apart that UNAVAILABLE stands for.

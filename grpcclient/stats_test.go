@@ -35,7 +35,7 @@ func TestTheLastErrorOfEachOutcomeIsKept(t *testing.T) {
 			<-time.After(time.Minute)
 		}
 		want := []struct{ outcome, text string }{
-			{"timeout", "no answer within Plan.Attempt of 1s"}, {"INTERNAL", "at https://db/…"}, {"RESOURCE_EXHAUSTED", "busy"},
+			{"timeout", "no answer within its attempt of 1s"}, {"INTERNAL", "at https://db/…"}, {"RESOURCE_EXHAUSTED", "busy"},
 		}
 		got := c.Failures()
 		if len(got) != len(want) {

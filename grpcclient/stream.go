@@ -57,7 +57,7 @@ func (c *core) newStream(ctx context.Context, pinned *link, desc *grpc.StreamDes
 	s := &stream{kind: kindOf(desc), single: !desc.ServerStreams, method: method, name: ownName(method, options), start: time.Now()}
 	s.caller, s.span = c.tracer.Start(ctx, spanName(method))
 	own, plan := c.methods.of(method), c.sizes.Load().plan
-	opening := &bound{PhaseAttempt, orElse(own.Attempt, plan.Attempt)}
+	opening := &bound{PhaseAttempt, orElse(own.Attempt, plan.Once)}
 	s.idle = bound{PhaseIdle, orElse(own.Idle, plan.BodyIdle)}
 	s.attempt = &attempt{core: c, pinned: pinned}
 	if err := s.enter(s.start.Add(opening.limit)); err != nil {

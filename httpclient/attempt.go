@@ -98,7 +98,7 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 	if err = a.prepare(); err != nil {
 		return nil, err
 	}
-	a.due = min(a.entered+l.plan.Attempt, l.plan.Deadline)
+	a.due = min(a.entered+l.each(), l.plan.Deadline)
 	a.timer = c.startTimer(a, a.nextLook(a.entered))
 	err = errPanic
 	resp, err = c.engine.RoundTrip(a.request)

@@ -11,8 +11,8 @@
 // A call waits in turn for a place, in no way longer than Plan.Wait. A refused
 // call has sent nothing: its error is an *offtake.Error that wraps
 // offtake.ErrBusy. With a place it waits for a connection, which is there once
-// the pool is warm, and then up to Plan.Attempt for the response's headers. The
-// place is held until the body ends: read to its end, closed, failed, or out of
+// the pool is warm, and then up to Plan.Attempt for the response's headers, or up to
+// Plan.Once if it may not be repeated. The place is held until the body ends: read to its end, closed, failed, or out of
 // time. The body must make progress within Plan.BodyIdle, and the whole call
 // ends within Plan.Deadline. [Stream] lifts that last bound for what is meant to
 // last.

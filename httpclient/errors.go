@@ -13,8 +13,8 @@ type Phase string
 
 // The bounds of a call.
 const (
-	PhaseConnect  Phase = "connect"   // no connection within Plan.Attempt; nothing was sent
-	PhaseAttempt  Phase = "attempt"   // no response headers within Plan.Attempt
+	PhaseConnect  Phase = "connect"   // no connection within Plan.Attempt or Once; nothing was sent
+	PhaseAttempt  Phase = "attempt"   // no response headers within Plan.Attempt or Once
 	PhaseDeadline Phase = "deadline"  // the whole call, within Plan.Deadline
 	PhaseUpload   Phase = "upload"    // no progress of the request's body within Plan.BodyIdle
 	PhaseBodyIdle Phase = "body idle" // no progress of the response's body within Plan.BodyIdle
@@ -42,8 +42,8 @@ type TimeoutError struct {
 // Error names the bound and its length.
 func (e *TimeoutError) Error() string {
 	what := map[Phase]string{
-		PhaseConnect:  "no connection within Plan.Attempt",
-		PhaseAttempt:  "no response within Plan.Attempt",
+		PhaseConnect:  "no connection within its attempt",
+		PhaseAttempt:  "no response within its attempt",
 		PhaseDeadline: "not done within Plan.Deadline",
 		PhaseUpload:   "request body without progress for Plan.BodyIdle",
 		PhaseBodyIdle: "body without progress for Plan.BodyIdle",

@@ -78,7 +78,19 @@ func (l *call) leastUseful() time.Duration {
 		return l.plan.Attempt
 	}
 	_, hold := l.core.flow.Measure(time.Now())
-	return min(hold, l.plan.Attempt)
+	return min(hold, l.each())
+}
+
+// each bounds one attempt: a call that is sent once whatever happens has all the
+// time.
+func (l *call) each() time.Duration {
+	return l.plan.AttemptOf(l.plan.Attempts > 1 && l.repeatable())
+}
+
+// repeatable says whether an attempt may be followed by another though the upstream
+// had begun with it.
+func (l *call) repeatable() bool {
+	return (l.plan.Idempotent || idempotent(l.request)) && (!hasBody(l.request) || l.request.GetBody != nil) && incoming.Attempt(l.ctx) <= 1
 }
 
 // retryable says why a result may be repeated. Safe means that the upstream has
@@ -127,10 +139,11 @@ func (l *call) mayRepeat(safe bool) bool {
 		l.oneShot = true
 		return false
 	}
-	return safe || idempotent(l.request)
+	return safe || l.plan.Idempotent || idempotent(l.request)
 }
 
-// idempotent is RFC 9110, section 9.2.2, or the caller's word.
+// idempotent is RFC 9110, section 9.2.2, or the caller's word. The plan's word, for
+// all of an upstream's calls, comes before it.
 func idempotent(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:

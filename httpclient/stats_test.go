@@ -29,7 +29,7 @@ func TestTheLastErrorOfEachOutcomeIsKept(t *testing.T) {
 			<-time.After(time.Minute)
 		}
 		want := []struct{ outcome, text string }{
-			{"timeout", "no response within Plan.Attempt of 1s"}, {"5xx", "status 503"}, {"429", "status 429"},
+			{"timeout", "no response within its attempt of 1s"}, {"5xx", "status 503"}, {"429", "status 429"},
 		}
 		got := c.Failures()
 		if len(got) != len(want) {

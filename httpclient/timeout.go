@@ -10,7 +10,7 @@ import (
 // its connection.
 func (a *attempt) timeoutLocked() error {
 	l := a.call
-	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.plan.Attempt}
+	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.each()}
 	silent := a.connected
 	switch {
 	case a.phase == receiving:

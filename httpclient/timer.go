@@ -111,7 +111,7 @@ func (a *attempt) sendDue() time.Duration {
 			return min(due, l.plan.Deadline)
 		}
 	}
-	return min(a.entered+l.plan.Attempt, l.plan.Deadline)
+	return min(a.entered+l.each(), l.plan.Deadline)
 }
 
 // bodyDue is when neither the response's body nor what is left of the request's

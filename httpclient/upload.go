@@ -268,9 +268,9 @@ func (u *upload) blame() (failed error, panicked any) {
 // due is when the upload has stood still for too long: between its pieces for
 // BodyIdle, and after the last for Attempt. It is false before the first.
 func (u *upload) due() (time.Duration, bool) {
-	moved, plan := time.Duration(u.moved.Load()), u.attempt.call.plan
+	moved, l := time.Duration(u.moved.Load()), u.attempt.call
 	if u.whole.Load() {
-		return moved + plan.Attempt, true
+		return moved + l.each(), true
 	}
-	return moved + plan.BodyIdle, u.begun.Load()
+	return moved + l.plan.BodyIdle, u.begun.Load()
 }

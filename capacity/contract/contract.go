@@ -163,7 +163,8 @@ type Upstream struct {
 	// is 5%, as far as the limit allows.
 	WaitChance Share `yaml:"waitChance"`
 
-	// Limit is how many connections the upstream allows to all replicas together.
+	// Limit is how many connections the upstream allows to all replicas together; if
+	// absent, there are places for ten times the latency, and 64 at the least.
 	Limit int `yaml:"limit"`
 
 	// Streams is how many requests share one connection; the default is 1 for http1,
@@ -183,18 +184,20 @@ type Upstream struct {
 	// as get one within Wait.
 	Queue Queue `yaml:"queue"`
 
-	// Wait is the longest wait for a place; the default is a quarter of Attempt, or
-	// half of what Deadline leaves if that is less.
+	// Wait is the longest wait for a place; the default is the least of a quarter of
+	// Attempt, half of what Deadline leaves, and ten times the mean latency.
 	Wait time.Duration `yaml:"wait"`
 
 	// Deadline bounds a call with its attempts and body; the default is nine tenths
 	// of the shortest caller's.
 	Deadline time.Duration `yaml:"deadline"`
 
-	// Attempt bounds one attempt up to its response headers.
+	// Attempt bounds one attempt up to its response headers; by default a call that may
+	// not be repeated has all the time for its only one.
 	Attempt time.Duration `yaml:"attempt"`
 
-	// Attempts is the most times one call is sent, the first included.
+	// Attempts is the most times one call is sent if it may be repeated, the first
+	// included; the default is 2 if there is time and there are places for it.
 	Attempts int `yaml:"attempts"`
 
 	// RetryShare is the most retries as a share of requests; the default is 10%.
@@ -206,7 +209,8 @@ type Upstream struct {
 	// Warm is how connections are opened before the service is ready.
 	Warm Warm `yaml:"warm"`
 
-	// Idempotent says that a call may be repeated, by its nature or by a key.
+	// Idempotent says that every call may be repeated, by its nature or by a key; by
+	// default a call's method decides.
 	Idempotent bool `yaml:"idempotent"`
 
 	// Busy is what the upstream answers when it is overloaded.

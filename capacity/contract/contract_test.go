@@ -44,8 +44,8 @@ func TestReadsEveryUnit(t *testing.T) {
 func TestDerivesWhatIsNotStated(t *testing.T) {
 	c := load(t, "")
 	p, err := c.Plan("card-processor")
-	if err != nil || p.Deadline != 7200*time.Millisecond || p.Attempts != 2 || p.InFlight != 24 {
-		t.Errorf("Plan(card-processor) = %v, %v, want 2 attempts within 7.2s, nine tenths of the caller's 8s, and the 24 places that 1.2s need", p, err)
+	if err != nil || p.Deadline != 7200*time.Millisecond || p.Attempts != 2 || p.InFlight != 27 {
+		t.Errorf("Plan(card-processor) = %v, %v, want 2 attempts within 7.2s, nine tenths of the caller's 8s, and the 27 places that 1.2s and its retries need", p, err)
 	}
 	p, err = c.Plan("fraud-check")
 	if err != nil || p.Deadline != 500*time.Millisecond || p.Attempts != 1 || p.RetryShare != 0.05 || p.Connections != 1 {

@@ -44,7 +44,7 @@ func (c *Contract) demand(u Upstream) capacity.Demand {
 		Replicas: c.Replicas.Min, MaxReplicas: c.Replicas.Max,
 		Surge: c.Replicas.Surge, Unavailable: c.Replicas.Unavailable, Draining: c.Replicas.Draining,
 		Headroom: u.Headroom, WaitChance: float64(u.WaitChance), Limit: u.Limit, Streams: u.streams(),
-		Deadline: deadline,
+		Deadline: deadline, Idempotent: u.Idempotent,
 	}
 }
 
@@ -62,7 +62,7 @@ func (u Upstream) stated() capacity.Plan {
 	return capacity.Plan{
 		InFlight: u.InFlight, Connections: u.Connections, Streams: u.streams(), Queue: int(u.Queue),
 		Wait: u.Wait, Deadline: u.Deadline, Attempt: u.Attempt, Attempts: u.Attempts,
-		RetryShare: float64(u.RetryShare), BodyIdle: u.BodyIdle, Warm: u.Warm.Connections,
+		RetryShare: float64(u.RetryShare), BodyIdle: u.BodyIdle, Warm: u.Warm.Connections, Idempotent: u.Idempotent,
 	}
 }
 

@@ -42,7 +42,7 @@ func TestTheClientChecksAndListens(t *testing.T) {
 	if err := run(t.Context(), l.Addr().String(), &out); err != nil {
 		t.Fatalf("run() = %v, want nil", err)
 	}
-	if got, want := out.String(), "16 payments checked, 0 refused here, scores add up to 16\none\ntwo\nthree\n"; got != want {
+	if got, want := out.String(), "81 payments checked, 0 refused here, scores add up to 81\none\ntwo\nthree\n"; got != want {
 		t.Errorf("run() wrote %q, want %q", got, want)
 	}
 }

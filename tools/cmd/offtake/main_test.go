@@ -245,9 +245,9 @@ func TestDiffLooksIntoEveryEnvironment(t *testing.T) {
 	if strings.Count(out, "50 -> 10") != 1 || !strings.Contains(out, "in the environment live: the same changes\n") || !strings.Contains(out, "86.11% cannot be carried") {
 		t.Errorf("diff = %s, want the change once, and what it does in each environment", out)
 	}
-	fraud := gateway + "  fraud-check: {target: 'http://fraud', rate: 60/s, latency: 100ms}\n" + environments
+	fraud := gateway + "  fraud-check: {target: 'http://fraud', rate: 60/s, latency: 100ms, limit: 600}\n" + environments
 	write(t, "old.yaml", fraud)
-	write(t, "new.yaml", strings.Replace(fraud, "latency: 100ms}", "latency: 100ms, limit: 20}", 1))
+	write(t, "new.yaml", strings.Replace(fraud, "limit: 600}", "limit: 20}", 1))
 	if _, out, _ = offtake(t, "", "diff", "old.yaml", "new.yaml"); !strings.Contains(out, "on 18 places") || !strings.Contains(out, "in the environment live: the same changes, to no effect\n") {
 		t.Errorf("diff = %s, want fewer places of 6 replicas, and as many as before of 2", out)
 	}
@@ -406,5 +406,25 @@ func TestVerboseShowsWhatTheScreenHasNoRoomFor(t *testing.T) {
 		if code != exitFindings {
 			t.Errorf("check %s = %d, want %d as without it", flag, code, exitFindings)
 		}
+	}
+}
+
+func TestPlanSaysWhenItIsFull(t *testing.T) {
+	for _, tt := range []struct {
+		limit string
+		want  string
+		warns bool
+	}{
+		{"0", "full at a mean of 640ms, 128 × the stated one", false},
+		{"3", "full at a mean of 30ms, 6 × the stated one", false},
+		{"1", "warning: full at a mean of 10ms, 2 × the stated 5ms: when the upstream becomes that slow, calls are refused here; 3 × is 2 places", true},
+	} {
+		code, out, err := offtake(t, "", "plan", "-rate", "100/s", "-latency", "5ms", "-replicas", "1", "-limit", tt.limit)
+		if code != exitOK || !strings.Contains(out, tt.want) || strings.Contains(out, "warning: ") != tt.warns {
+			t.Errorf("plan -limit %s = %d, %s%s, want %q", tt.limit, code, out, err, tt.want)
+		}
+	}
+	if _, out, err := offtake(t, "", "plan", "-rate", "100/s", "-latency", "5ms", "-replicas", "1", "-format", "json", "-idempotent"); !strings.Contains(out, `"fullAt": "640ms"`) || !strings.Contains(out, `"idempotent": true`) {
+		t.Errorf("plan -format json = %s%s, want when it is full", out, err)
 	}
 }

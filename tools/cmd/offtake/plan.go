@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -26,6 +27,7 @@ type demandFlags struct {
 	waitChance               contract.Share
 	limit, streams           int
 	deadline                 time.Duration
+	idempotent               bool
 }
 
 func plan(c *call, args []string) (int, error) {
@@ -50,6 +52,7 @@ func plan(c *call, args []string) (int, error) {
 	f.IntVar(&d.limit, "limit", 0, "connections the upstream allows to all replicas together")
 	f.IntVar(&d.streams, "streams", 0, "requests per connection (default 1)")
 	durationFlag(f, &d.deadline, "deadline", "`time` after which the caller gives up (default 10s)")
+	f.BoolVar(&d.idempotent, "idempotent", false, "every call may be repeated, whatever its method")
 	names, err := c.parse(f, args)
 	if err != nil {
 		return exitBadInput, err
@@ -76,7 +79,7 @@ func (d demandFlags) demand() capacity.Demand {
 	return capacity.Demand{
 		Rate: float64(d.rate), Latency: d.latency, P50: d.p50, P99: d.p99, Degraded: d.degraded, Replicas: d.replicas, MaxReplicas: d.most,
 		Surge: d.surge, Unavailable: d.unavailable, Draining: d.draining, Headroom: d.headroom, WaitChance: float64(d.waitChance),
-		Limit: d.limit, Streams: d.streams, Deadline: d.deadline,
+		Limit: d.limit, Streams: d.streams, Deadline: d.deadline, Idempotent: d.idempotent,
 	}
 }
 
@@ -131,7 +134,11 @@ func (c *call) printPlan(name string, x *capacity.Explanation, err error, format
 		return exitBadInput, err
 	}
 	if format == "json" {
-		return exitOK, c.printJSON(map[string]any{"upstream": name, "plan": x.Plan})
+		answer := map[string]any{"upstream": name, "plan": x.Plan}
+		if full := x.Plan.FullAt(); full > 0 {
+			answer["fullAt"] = full.String()
+		}
+		return exitOK, c.printJSON(answer)
 	}
 	if name != "" {
 		fmt.Fprintf(c.stdout, "%s\n", name)
@@ -140,8 +147,17 @@ func (c *call) printPlan(name string, x *capacity.Explanation, err error, format
 		fmt.Fprintf(c.stdout, "%v\n\n", x.Plan)
 		return exitOK, nil
 	}
-	fmt.Fprintf(c.stdout, "%v\n", x)
+	fmt.Fprintf(c.stdout, "%v%s\n", x, narrow(x.Plan))
 	return exitOK, nil
+}
+
+// narrow warns of a plan that an ordinary slowdown of the upstream fills.
+func narrow(p capacity.Plan) string {
+	if s := p.Slack(); s == 0 || s >= capacity.LeastSlack {
+		return ""
+	}
+	return fmt.Sprintf("warning: full at a mean of %v, %.3g × the stated %v: when the upstream becomes that slow, calls are refused here; %d × is %d places\n",
+		p.FullAt(), p.Slack(), p.Latency, capacity.LeastSlack, int(math.Ceil(capacity.LeastSlack*p.Rate*p.Latency.Seconds())))
 }
 
 func (c *call) printInfeasible(name string, e *capacity.Infeasible, format string, best bool) (int, error) {
