@@ -39,10 +39,11 @@ var allowed = map[string][]string{
 	"internal/clienttest": {"", "capacity", "internal/…"},
 	"internal/grpctest":   {"internal/pipenet", grpc}, // apart, since httpclient's tests need no gRPC
 	"fleet":               {"capacity"},
-	"debug":               {"internal/redact"},                                                // takes snapshots
-	"debug/registry":      {"debug", metrics},                                                 // reads what the clients have registered
-	"factory":             {"…", "internal/telemetry", metrics, traces, grpc, protobuf, yaml}, // the one that builds all others
-	"examples/…":          {"…", metrics, traces, grpc, protobuf, yaml},                       // what a user may import
+	"debug":               {"internal/redact"},                                // takes snapshots
+	"debug/registry":      {"debug", metrics},                                 // reads what the clients have registered
+	"factory":             {"…", "internal/telemetry", metrics, traces, yaml}, // the one that builds all others, but for gRPC
+	"factory/grpcfactory": {"…", grpc, protobuf},                              // apart, so that a service over HTTP does not link it
+	"examples/…":          {"…", metrics, traces, grpc, protobuf, yaml},       // what a user may import
 }
 
 // The modules beside the standard library. docs/dependencies.md says why.
@@ -78,6 +79,7 @@ func TestAServiceInheritsOnlyWhatItUses(t *testing.T) {
 		"httpclient":        {grpc, yaml},
 		"admission":         {grpc, yaml},
 		"readiness":         {grpc, yaml, metrics, traces},
+		"factory":           {grpc, module + "/grpcclient"}, // 9 MB of a binary
 		"capacity":          {grpc, yaml, metrics, traces},
 		"capacity/contract": {grpc, metrics, traces, "k8s.io", "istio.io"},
 		"fleet":             {grpc, yaml, metrics, traces, "k8s.io", "github.com/redis"},

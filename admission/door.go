@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/offtake-go/offtake/capacity"
@@ -23,14 +24,18 @@ type Door struct {
 	flow    telemetry.Flow
 	metrics *telemetry.Server
 
+	deadline, idle atomic.Int64 // of the plan, for each request's pace
+	observing      atomic.Bool
+
 	mu   sync.Mutex
 	plan capacity.Plan
 	shut bool // until Open
 }
 
-// New returns a door with the sizes of plan: its InFlight, Queue and Wait. The
-// times of a call in a plan are for clients; a door does not cut a handler off,
-// since a handler that outlives its answer would go on without a place.
+// New returns a door with the sizes of plan: its InFlight, Queue and Wait. Its
+// Deadline and BodyIdle bound what a client may keep a handler waiting: see
+// [Door.Handler]. The other times of a plan are for clients. A door does not cut a
+// handler off, since one that outlives its answer would go on without a place.
 //
 // New does no I/O and starts no goroutine, and returns every mistake of its
 // arguments at once.
@@ -41,13 +46,19 @@ func New(plan capacity.Plan, options *Options) (*Door, error) {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
 	d := &Door{name: o.Name, early: o.Early, plan: plan, shut: o.Early > 0}
+	d.setTimesLocked()
 	d.gate = gate.New(d.limitsLocked())
-	d.gate.Observe(o.Observe)
+	d.Observe(o.Observe)
 	var err error
 	if d.metrics, err = telemetry.NewServer(o.Name, o.Registerer, d.state); err != nil {
 		return nil, fmt.Errorf("admission: Options.%w", err)
 	}
 	return d, nil
+}
+
+func (d *Door) setTimesLocked() {
+	d.deadline.Store(int64(d.plan.Deadline))
+	d.idle.Store(int64(d.plan.BodyIdle))
 }
 
 // limitsLocked are the sizes of the moment. While the door is shut nobody has a
@@ -81,6 +92,7 @@ func (d *Door) Resize(plan capacity.Plan) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.plan = plan
+	d.setTimesLocked()
 	d.gate.Resize(d.limitsLocked())
 	return nil
 }
@@ -89,7 +101,10 @@ func (d *Door) Resize(plan capacity.Plan) error {
 // refused, but that a draining or closed door lets nobody in. Those who would have
 // found the queue full are counted (offtake_server_refused_total, observed="true");
 // who would have waited too long can't be known, since nobody does.
-func (d *Door) Observe(on bool) { d.gate.Observe(on) }
+func (d *Door) Observe(on bool) {
+	d.observing.Store(on)
+	d.gate.Observe(on)
+}
 
 // Shutdown refuses new requests with 503 and waits until those that run or wait
 // are done; then it closes the door. If ctx ends first, it returns

@@ -17,6 +17,17 @@ import (
 // that hijacks its connection or streams without end keeps a place for as long
 // as it does not return.
 //
+// A client that sends its body or reads its answer slowly does not keep a place
+// for as long as it likes. Each read and each write must make progress within the
+// plan's BodyIdle, and what the handler waits for its client may add up to the
+// plan's Deadline, and a second more for each 16 KiB that came or went. Then Read and
+// Write return os.ErrDeadlineExceeded, and the outcome is timeout. The handler's own time
+// does not count. A handler that flushes or enables full duplex shows that it
+// streams: its writes must make progress, and nothing else is bounded. One that
+// sets a deadline by http.ResponseController, or hijacks the connection, bounds it
+// by itself, and so does an http.Server with ReadTimeout or WriteTimeout. What is
+// upgraded, or is gRPC, is left alone, and so is everybody in observe mode.
+//
 // A refused request never reaches next. It is told 429 with Retry-After, or 503
 // with Connection: close while the door drains, or 504 if its own time ran out
 // in the queue. To a client that has left, nothing is written. Over HTTP/1
@@ -37,15 +48,20 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 		d.turnAway(ctx, w, r, waited, err)
 		return
 	}
-	if ctx != r.Context() {
+	rw, inner := wrap(w)
+	inner.pace.begin(d, w, r)
+	hasBody := r.Body != nil && r.Body != http.NoBody
+	if ctx != r.Context() || hasBody {
 		r = r.WithContext(ctx)
 	}
-	rw, inner := wrap(w)
+	if hasBody {
+		r.Body = &body{r.Body, &inner.pace}
+	}
 	inner.place.door, inner.place.ctx, inner.place.method = d, ctx, telemetry.OfMethod(r.Method)
 	inner.place.arrived, inner.place.entered = arrived, arrived.Add(waited)
 	returned := false
 	defer func() {
-		inner.place.broken = !returned
+		inner.place.broken, inner.place.slow = !returned, inner.pace.slow.Load()
 		inner.place.Release()
 	}()
 	next.ServeHTTP(rw, r)

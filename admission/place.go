@@ -24,6 +24,7 @@ type Place struct {
 	arrived  time.Time
 	entered  time.Time
 	broken   bool // the handler panicked
+	slow     bool // the client kept it waiting for too long
 	released atomic.Bool
 }
 
@@ -95,6 +96,8 @@ func (p *Place) outcome() telemetry.Outcome {
 	switch {
 	case p.broken:
 		return telemetry.Reset
+	case p.slow:
+		return telemetry.Timeout
 	case p.ctx.Err() != nil:
 		return ended(p.ctx)
 	case p.Status == 0:

@@ -22,6 +22,7 @@ import (
 type writer struct {
 	http.ResponseWriter
 	place Place
+	pace  pace
 }
 
 // flusher, hijacker and flushHijacker are a writer on top of one that is the
@@ -66,16 +67,21 @@ func (w *writer) WriteHeader(status int) {
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteString implements io.StringWriter.
-func (w *writer) WriteString(s string) (int, error) { return io.WriteString(w.ResponseWriter, s) }
+func (w *writer) WriteString(s string) (int, error) {
+	return paced(w, s, func(s string) (int, error) { return io.WriteString(w.ResponseWriter, s) })
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) { return paced(w, p, w.ResponseWriter.Write) }
 
 // ReadFrom implements io.ReaderFrom: with it a file goes out by sendfile.
-func (w *writer) ReadFrom(r io.Reader) (int64, error) { return io.Copy(w.ResponseWriter, r) }
+func (w *writer) ReadFrom(r io.Reader) (int64, error) { return w.readFrom(r) }
 
 // Flush implements http.Flusher.
-func (w *flusher) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+func (w *flusher) Flush() { _ = w.flush() }
 
 // FlushError is what http.ResponseController asks for first.
-func (w *flusher) FlushError() error { return http.NewResponseController(w.ResponseWriter).Flush() }
+func (w *flusher) FlushError() error { return w.flush() }
 
 // Hijack implements http.Hijacker.
 func (w *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack() }
@@ -85,6 +91,8 @@ func (w *flushHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w
 
 // hijack notes what nearly all who take the connection answer on it themselves.
 func (w *writer) hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.pace.freeRead.Store(true)
+	w.pace.freeWrite.Store(true)
 	conn, rw, err := w.ResponseWriter.(http.Hijacker).Hijack()
 	if err == nil && w.place.Status == 0 {
 		w.place.Status = http.StatusSwitchingProtocols

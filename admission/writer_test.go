@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,12 +98,23 @@ func (r *readerFrom) ReadFrom(from io.Reader) (int64, error) {
 	return io.Copy(io.Discard, from)
 }
 
-func TestACopyReachesTheReaderFromBelow(t *testing.T) {
-	below := &readerFrom{ResponseWriter: httptest.NewRecorder()}
-	w, _ := wrap(below)
-	if n, err := io.Copy(w, io.LimitReader(strings.NewReader("abc"), 3)); n != 3 || err != nil || !below.copied {
-		t.Errorf("Copy() = %d, %v, reached %v, want 3, nil, true", n, err, below.copied)
+// A file goes out by sendfile.
+func TestACopyOfAFileReachesTheReaderFromBelow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	below := &readerFrom{ResponseWriter: httptest.NewRecorder()}
+	patient(t).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n, err := io.Copy(w, io.LimitReader(f, 3)); n != 3 || err != nil || !below.copied {
+			t.Errorf("Copy() = %d, %v, reached %v, want 3, nil, true", n, err, below.copied)
+		}
+	})).ServeHTTP(below, httptest.NewRequest(http.MethodGet, "/", nil))
 }
 
 func TestTheStatusIsTheFirstFinalOne(t *testing.T) {

@@ -1,7 +1,6 @@
 package factory
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,65 +9,67 @@ import (
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/capacity/contract"
-	"github.com/offtake-go/offtake/grpcclient"
 	"github.com/offtake-go/offtake/httpclient"
 )
-
-// client is what both kinds of client have.
-type client interface {
-	Warm(ctx context.Context) error
-	Resize(plan capacity.Plan) error
-	Observe(on bool)
-	Shutdown(ctx context.Context) error
-	Close() error
-}
 
 // HTTP returns the client of an upstream over HTTP, the same one each time. An
 // error names those that the file has.
 func (s *Service) HTTP(name string) (*httpclient.Client, error) {
-	if c, ok := s.http[name]; ok {
-		s.ask(name)
-		return c, nil
+	c, err := s.Client(name)
+	if err != nil {
+		return nil, err
 	}
-	if s.grpc[name] != nil {
-		return nil, fmt.Errorf("factory: upstream %q speaks grpc; Service.GRPC has it", name)
+	own, ok := c.(httpClient)
+	if !ok {
+		return nil, fmt.Errorf("factory: upstream %q speaks %s; grpcfactory.Conn has it", name, s.current().Upstreams[name].Protocol)
 	}
-	return nil, fmt.Errorf("factory: %w", s.unknown(name))
+	return own.Client, nil
 }
 
-// GRPC returns the connection to an upstream over gRPC, the same one each time. An
-// error names those that the file has.
-func (s *Service) GRPC(name string) (*grpcclient.Conn, error) {
-	if c, ok := s.grpc[name]; ok {
-		s.ask(name)
-		return c, nil
+// Client returns the client of an upstream, whatever it speaks. It is for packages
+// that make a protocol's clients; others ask [Service.HTTP] or grpcfactory.Conn.
+func (s *Service) Client(name string) (Client, error) {
+	c, ok := s.clients[name]
+	if !ok {
+		return nil, fmt.Errorf("factory: %w", s.unknown(name))
 	}
-	if s.http[name] != nil {
-		return nil, fmt.Errorf("factory: upstream %q speaks HTTP; Service.HTTP has it", name)
-	}
-	return nil, fmt.Errorf("factory: %w", s.unknown(name))
-}
-
-func (s *Service) ask(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used[name] = true
+	return c, nil
 }
 
 func (s *Service) unknown(name string) error {
-	return fmt.Errorf("no upstream %q in %s; it has %q", name, s.path, slices.Sorted(maps.Keys(s.clients())))
+	return fmt.Errorf("no upstream %q in %s; it has %q", name, s.path, slices.Sorted(maps.Keys(s.current().Upstreams)))
 }
 
-// clients are all clients by the names of their upstreams.
-func (s *Service) clients() map[string]client {
-	all := make(map[string]client, len(s.http)+len(s.grpc))
-	for name, c := range s.http {
-		all[name] = c
+// newClient makes the client of an upstream, by what it speaks.
+func (s *Service) newClient(name string, u contract.Upstream, plan capacity.Plan) (Client, error) {
+	switch u.Protocol {
+	case contract.HTTP1, contract.HTTP2, "":
+		c, err := httpclient.New(u.Target, plan, s.httpOptions(name, u))
+		if err != nil {
+			return nil, err
+		}
+		return httpClient{c}, nil
 	}
-	for name, c := range s.grpc {
-		all[name] = c
+	p, err := s.options.protocol(u.Protocol)
+	if err != nil {
+		return nil, err
 	}
-	return all
+	return p.New(name, u, plan, s.options)
+}
+
+// httpClient is a client over HTTP as the factory sees it.
+type httpClient struct{ *httpclient.Client }
+
+// State implements Client.
+func (c httpClient) State() ClientState {
+	s := c.Stats()
+	return ClientState{
+		Plan: s.Plan, InFlight: s.InFlight, Queued: s.Queued,
+		Observing: s.Observing, Draining: s.Draining, Oldest: s.Oldest,
+	}
 }
 
 func (s *Service) httpOptions(name string, u contract.Upstream) *httpclient.Options {
@@ -94,11 +95,3 @@ func (s *Service) httpOptions(name string, u contract.Upstream) *httpclient.Opti
 // longestIdle is httpclient's default. An upstream that closes earlier gets four
 // fifths of its own time, or a request would meet its close on the way.
 const longestIdle = 45 * time.Second
-
-func (s *Service) grpcOptions(name string) *grpcclient.Options {
-	o := s.options.GRPC[name]
-	o.Name = name
-	o.Registerer = s.options.Registerer
-	o.TracerProvider, o.MeterProvider, o.Propagator = s.options.TracerProvider, s.options.MeterProvider, s.options.Propagator
-	return &o
-}

@@ -60,7 +60,7 @@ func (s *Service) observeUpstream(name, observe string) error {
 	if err != nil {
 		return err
 	}
-	c, ok := s.clients()[name]
+	c, ok := s.clients[name]
 	if !ok {
 		return s.unknown(name)
 	}

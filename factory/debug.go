@@ -3,7 +3,6 @@ package factory
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/debug"
 	"github.com/offtake-go/offtake/debug/registry"
 )
@@ -32,14 +31,12 @@ func (s *Service) addPlans(snapshot *debug.Snapshot) {
 		if why, ok := degraded[u.Name]; ok {
 			u.Degraded = why.Error()
 		}
-		if c, ok := s.http[u.Name]; ok {
-			stats := c.Stats()
-			u.Plan, u.Observing, u.Draining, u.Oldest = debug.Plan(stats.Plan), stats.Observing, stats.Draining, stats.Oldest
-			addFailures(u, c.Failures())
-		} else if c, ok := s.grpc[u.Name]; ok {
-			stats := c.Stats()
-			u.Plan, u.Observing, u.Draining, u.Oldest = debug.Plan(stats.Plan), stats.Observing, stats.Draining, stats.Oldest
-			addFailures(u, c.Failures())
+		if c, ok := s.clients[u.Name]; ok {
+			state := c.State()
+			u.Plan, u.Observing, u.Draining, u.Oldest = debug.Plan(state.Plan), state.Observing, state.Draining, state.Oldest
+			for _, f := range c.Failures() {
+				u.Failures = append(u.Failures, debug.Failure(f))
+			}
 		}
 	}
 	for i := range snapshot.Doors {
@@ -52,12 +49,6 @@ func (s *Service) addPlans(snapshot *debug.Snapshot) {
 		}
 		stats := s.door.Stats()
 		d.Observing, d.Draining, d.Shut, d.RetryAfter = stats.Observing, stats.Draining, stats.Shut, stats.RetryAfter
-	}
-}
-
-func addFailures(u *debug.Upstream, failures []offtake.Failure) {
-	for _, f := range failures {
-		u.Failures = append(u.Failures, debug.Failure(f))
 	}
 }
 

@@ -39,9 +39,9 @@ service: checkout
 replicas: {min: 1}
 upstreams:
   processor: {target: "http://127.0.0.1:1", inFlight: 1}
-  fraud-check: {target: "dns:///127.0.0.1:1", protocol: grpc, inFlight: 1}
+  ledger: {target: "http://127.0.0.1:2", inFlight: 1}
 `), Options{})
-	for name, c := range s.clients() {
+	for name, c := range s.clients {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		if err := c.Warm(ctx); err == nil {
 			t.Fatalf("Warm() of %s = nil, want an error", name)
@@ -58,7 +58,7 @@ upstreams:
 		t.Fatal(err)
 	}
 	for _, u := range got.Subjects {
-		if s.clients()[u.Name] == nil {
+		if s.clients[u.Name] == nil {
 			continue
 		}
 		if len(u.Errors) != 1 || u.Errors[0].Outcome != "connect" || !strings.Contains(u.Errors[0].Text, "connection refused") {

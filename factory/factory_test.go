@@ -39,16 +39,8 @@ func TestAnUpstreamHasOneClient(t *testing.T) {
 
 func TestAnUnknownUpstreamListsTheKnownOnes(t *testing.T) {
 	s, _ := open(t, write(t, one, "http://127.0.0.1:1"), Options{})
-	for name, get := range map[string]func(string) error{
-		"HTTP": func(n string) error { _, err := s.HTTP(n); return err },
-		"GRPC": func(n string) error { _, err := s.GRPC(n); return err },
-	} {
-		if err := get("procesor"); err == nil || !strings.Contains(err.Error(), `"processor"`) {
-			t.Errorf("%s(procesor) = %v, want an error that names processor", name, err)
-		}
-	}
-	if _, err := s.GRPC("processor"); err == nil || !strings.Contains(err.Error(), "Service.HTTP") {
-		t.Errorf("GRPC(processor) = %v, want an error that names Service.HTTP", err)
+	if _, err := s.HTTP("procesor"); err == nil || !strings.Contains(err.Error(), `"processor"`) {
+		t.Errorf("HTTP(procesor) = %v, want an error that names processor", err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func (s *Service) follow(ctx context.Context, running *sync.WaitGroup) {
 	for name, source := range s.options.Fleet {
 		running.Go(func() {
-			err := source.Follow(ctx, s.clients()[name].Resize, s.use(name))
+			err := source.Follow(ctx, s.clients[name].Resize, s.use(name))
 			if ctx.Err() == nil {
 				s.options.Logger.LogAttrs(ctx, slog.LevelError, "a share of a limit is no longer followed; its floor is in use",
 					slog.String("upstream", name), slog.Any("error", err))
@@ -24,15 +24,9 @@ func (s *Service) follow(ctx context.Context, running *sync.WaitGroup) {
 
 // use tells a source what its client uses at the moment.
 func (s *Service) use(name string) func() fleet.Use {
-	if c, ok := s.http[name]; ok {
-		return func() fleet.Use {
-			stats := c.Stats()
-			return fleet.Use{InFlight: stats.InFlight, Waiting: stats.Queued}
-		}
-	}
-	c := s.grpc[name]
+	c := s.clients[name]
 	return func() fleet.Use {
-		stats := c.Stats()
-		return fleet.Use{InFlight: stats.InFlight, Waiting: stats.Queued}
+		state := c.State()
+		return fleet.Use{InFlight: state.InFlight, Waiting: state.Queued}
 	}
 }

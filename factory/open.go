@@ -1,6 +1,7 @@
 package factory
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,8 +13,6 @@ import (
 	"github.com/offtake-go/offtake/admission"
 	"github.com/offtake-go/offtake/capacity/contract"
 	"github.com/offtake-go/offtake/debug"
-	"github.com/offtake-go/offtake/grpcclient"
-	"github.com/offtake-go/offtake/httpclient"
 	"github.com/offtake-go/offtake/internal/telemetry"
 	"github.com/offtake-go/offtake/readiness"
 )
@@ -26,8 +25,7 @@ type Service struct {
 	options Options
 	door    *admission.Door // nil if the file has none
 	ready   readiness.Gate
-	http    map[string]*httpclient.Client
-	grpc    map[string]*grpcclient.Conn
+	clients map[string]Client
 	page    *debug.Page
 
 	metrics *telemetry.Ready
@@ -57,8 +55,7 @@ func Open(path string, options *Options) (*Service, error) {
 		options:  o,
 		contract: c,
 		file:     file,
-		http:     map[string]*httpclient.Client{},
-		grpc:     map[string]*grpcclient.Conn{},
+		clients:  map[string]Client{},
 		used:     map[string]bool{},
 	}
 	s.close = sync.OnceValue(s.closeAll)
@@ -126,23 +123,31 @@ func (s *Service) build() error {
 		errs = append(errs, s.buildClient(name))
 	}
 	for name := range s.options.HTTP {
-		errs = append(errs, s.known("Options.HTTP", name, s.http[name] != nil))
+		errs = append(errs, s.known("Options.HTTP", name, contract.HTTP1, contract.HTTP2, ""))
 	}
-	for name := range s.options.GRPC {
-		errs = append(errs, s.known("Options.GRPC", name, s.grpc[name] != nil))
+	for _, p := range s.options.Protocols {
+		for _, name := range p.Configured {
+			errs = append(errs, s.known(fmt.Sprintf("Options.Protocols: %s", p.Name), name, p.Name))
+		}
 	}
 	for name := range s.options.Fleet {
-		errs = append(errs, s.known("Options.Fleet", name, s.clients()[name] != nil))
+		errs = append(errs, s.known("Options.Fleet", name))
 	}
 	errs = append(errs, s.buildDoor(), s.buildReadyMetrics())
 	return errors.Join(errs...)
 }
 
-func (s *Service) known(field, name string, ok bool) error {
-	if ok {
-		return nil
+// known returns a mistake for options of an upstream that the file does not have,
+// or that speaks none of the protocols; without any, it may speak what it likes.
+func (s *Service) known(field, name string, protocols ...contract.Protocol) error {
+	u, ok := s.contract.Upstreams[name]
+	switch {
+	case !ok:
+		return fmt.Errorf("%s: %w", field, s.unknown(name))
+	case len(protocols) > 0 && !slices.Contains(protocols, u.Protocol):
+		return fmt.Errorf("%s: upstream %q speaks %s", field, name, cmp.Or(u.Protocol, contract.HTTP1))
 	}
-	return fmt.Errorf("%s: %w", field, s.unknown(name))
+	return nil
 }
 
 // buildClient makes the client of one upstream, and has readiness wait for it.
@@ -155,19 +160,11 @@ func (s *Service) buildClient(name string) error {
 	if source, shared := s.options.Fleet[name]; shared {
 		plan = source.Floor()
 	}
-	var c client
-	if u.Protocol == contract.GRPC {
-		s.grpc[name], err = grpcclient.New(u.Target, plan, s.grpcOptions(name))
-		c = s.grpc[name]
-	} else {
-		s.http[name], err = httpclient.New(u.Target, plan, s.httpOptions(name, u))
-		c = s.http[name]
-	}
+	c, err := s.newClient(name, u, plan)
 	if err != nil {
-		delete(s.http, name)
-		delete(s.grpc, name)
 		return fmt.Errorf("%v: upstream %s: %w", s.contract.Position("upstreams."+name), name, err)
 	}
+	s.clients[name] = c
 	s.ready.Add(name, s.warm(name, c, u.Warm.Optional))
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/offtake-go/offtake/fleet"
-	"github.com/offtake-go/offtake/grpcclient"
 	"github.com/offtake-go/offtake/httpclient"
 )
 
@@ -31,11 +30,17 @@ type Options struct {
 	// hosts and sizes, so set Admin where Address is public.
 	Admin string
 
-	// HTTP and GRPC are further options for the clients of single upstreams, by
-	// name: TLS, wrappers, dial options. Name, Registerer and the providers are set
-	// here for all.
+	// Inbound bounds what the connections of callers may do.
+	Inbound Inbound
+
+	// HTTP is further options for the clients of single upstreams over HTTP, by name:
+	// TLS, wrappers. Name, Registerer and the providers are set here for all.
 	HTTP map[string]httpclient.Options
-	GRPC map[string]grpcclient.Options
+
+	// Protocols are what upstreams may speak besides HTTP: grpcfactory.Protocol for
+	// gRPC, with the options of its clients. The default is none, and a file with
+	// an upstream that needs one is a mistake that names it.
+	Protocols []Protocol
 
 	// Fleet follows limits that all replicas have together, by the name of the
 	// upstream: its client then has the source's share for its plan, and the file's
@@ -125,7 +130,12 @@ func (o *Options) resolve() (Options, error) {
 	if r.Registerer == nil {
 		r.Registerer = prometheus.DefaultRegisterer
 	}
-	var errs []error
+	errs := []error{r.Inbound.resolve()}
+	for i, p := range r.Protocols {
+		if p.Name == "" || p.New == nil {
+			errs = append(errs, fmt.Errorf("Options.Protocols[%d]: it has no name or makes no clients; grpcfactory.Protocol(nil) would do", i))
+		}
+	}
 	for _, f := range []struct {
 		name  string
 		value time.Duration

@@ -108,7 +108,7 @@ type sized struct {
 func (s *Service) plans(c *contract.Contract) ([]sized, error) {
 	var all []sized
 	var errs []error
-	clients := s.clients()
+	clients := s.clients
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
 		plan, err := c.Plan(name)
 		errs = append(errs, err)

@@ -20,45 +20,56 @@ import (
 // It returns nil after a stop that lost nothing. A second signal ends the process
 // at once, as it would any other.
 func (s *Service) Run(ctx context.Context, app http.Handler) error {
+	return s.RunOn(ctx, Listener{Handler: app})
+}
+
+// RunOn is Run on any number of listeners.
+func (s *Service) RunOn(ctx context.Context, on ...Listener) error {
 	signaled, restore := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer restore()
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
 	context.AfterFunc(signaled, func() {
 		restore() // before anybody can see that it stops, a signal has its usual effect again
 		stop(context.Cause(signaled))
 	})
-	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "tcp", s.options.Address)
-	if err != nil {
-		return errors.Join(fmt.Errorf("factory: Options.Address: %w", err), s.Close())
-	}
-	return s.Serve(ctx, l, app)
+	return s.ServeOn(ctx, on...)
 }
 
 // Serve is Run on a listener and without signals: it stops when ctx ends. A
 // Service serves once; it closes l in any case.
 func (s *Service) Serve(ctx context.Context, l net.Listener, app http.Handler) error {
-	if err := s.begin(); err != nil {
-		l.Close()
+	return s.ServeOn(ctx, Listener{Net: l, Handler: app})
+}
+
+// ServeOn is Serve on any number of listeners.
+func (s *Service) ServeOn(ctx context.Context, on ...Listener) error {
+	err := checkListeners(on)
+	if err == nil {
+		err = s.begin()
+	}
+	if err != nil {
+		for _, l := range on {
+			if l.Net != nil {
+				l.Net.Close()
+			}
+		}
 		return err
 	}
 	defer s.Close()
-	servers := []*server{newServer(l, s.Handler(app))}
-	if s.options.Admin != "" {
-		var listen net.ListenConfig
-		admin, err := listen.Listen(ctx, "tcp", s.options.Admin)
-		if err != nil {
-			l.Close()
-			return fmt.Errorf("factory: Options.Admin: %w", err)
-		}
-		servers = append(servers, newServer(admin, s.AdminHandler()))
+	all, err := s.listen(ctx, on)
+	if err != nil {
+		return err
 	}
 	s.announce(ctx)
-	failed := make(chan error, len(servers))
+	failed := make(chan error, len(all))
 	var running sync.WaitGroup
-	for _, server := range servers {
-		server.RegisterOnShutdown(s.page.Close)
-		running.Go(func() { failed <- server.serve() })
+	for _, one := range all {
+		running.Go(func() {
+			if err := one.serve(); err != nil {
+				failed <- err
+			}
+		})
 	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	running.Go(func() { s.start(background) })
@@ -66,17 +77,17 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, app http.Handler) e
 	running.Go(func() { _ = s.page.Run(background) }) // it ends with its context
 	s.follow(background, &running)
 
-	var err error
 	select {
 	case <-ctx.Done():
-		err = s.stop(background, servers)
+		err = s.stop(background, all)
+		cancel()
 	case err = <-failed: // a listener broke
 		s.ready.Drain()
-		for _, server := range servers {
-			server.Close()
+		cancel()
+		for _, one := range all {
+			_ = one.shutdown(background) // err is why
 		}
 	}
-	cancel()
 	running.Wait()
 	return errors.Join(err, s.Close())
 }
@@ -97,7 +108,7 @@ func (s *Service) begin() error {
 }
 
 // stop ends serving in the order that loses nothing.
-func (s *Service) stop(ctx context.Context, servers []*server) error {
+func (s *Service) stop(ctx context.Context, all []serving) error {
 	o := s.times()
 	o.Logger.LogAttrs(ctx, slog.LevelInfo, "draining", slog.Duration("propagation", o.Propagation), slog.Duration("drain", o.Drain))
 	s.ready.Drain()
@@ -110,10 +121,8 @@ func (s *Service) stop(ctx context.Context, servers []*server) error {
 			errs = append(errs, err)
 		}
 	}
-	for _, server := range servers {
-		errs = append(errs, server.shutdown(ctx))
-	}
-	for name, c := range s.clients() {
+	errs = append(errs, shutdownAll(ctx, all)...)
+	for name, c := range s.clients {
 		if err := c.Shutdown(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("upstream %s: %w", name, err))
 		}
@@ -122,6 +131,17 @@ func (s *Service) stop(ctx context.Context, servers []*server) error {
 		return fmt.Errorf("factory: not all was done within Options.Drain of %v: %w", o.Drain, err)
 	}
 	return nil
+}
+
+// shutdownAll shuts all down at once: each may need all the time that there is.
+func shutdownAll(ctx context.Context, all []serving) []error {
+	errs := make([]error, len(all))
+	var running sync.WaitGroup
+	for i, one := range all {
+		running.Go(func() { errs[i] = one.shutdown(ctx) })
+	}
+	running.Wait()
+	return errs
 }
 
 // Close closes the door and all clients at once. Run does it at its end; it may be
@@ -134,7 +154,7 @@ func (s *Service) closeAll() error {
 	if s.door != nil {
 		errs = append(errs, s.door.Close())
 	}
-	for _, c := range s.clients() {
+	for _, c := range s.clients {
 		errs = append(errs, c.Close())
 	}
 	if s.metrics != nil {

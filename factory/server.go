@@ -2,16 +2,16 @@ package factory
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
-// server is one listener and what serves it.
+// server is one listener and what serves it over HTTP.
 type server struct {
 	http.Server
 	listener net.Listener
@@ -19,18 +19,27 @@ type server struct {
 	busy     atomic.Int64 // the others; those that are idle are closed first
 }
 
-// A client that sends its headers slowly holds no more than a connection, and not
-// for long.
-const headerTime = 10 * time.Second
-
-func newServer(l net.Listener, h http.Handler) *server {
-	s := &server{Server: http.Server{Handler: h, ReadHeaderTimeout: headerTime}, listener: l}
-	s.ConnState = s.count
-	return s
+// newServer makes one; over TLS it speaks HTTP/2 too, as net/http does.
+func (s *Service) newServer(l net.Listener, h http.Handler, config *tls.Config) *server {
+	in := s.options.Inbound
+	made := &server{listener: l, Server: http.Server{
+		Handler: h, TLSConfig: config,
+		ReadHeaderTimeout: in.HeaderTime, IdleTimeout: in.Idle, MaxHeaderBytes: in.HeaderBytes,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: in.Streams},
+	}}
+	made.ConnState = made.count
+	made.RegisterOnShutdown(s.page.Close)
+	return made
 }
 
 func (s *server) serve() error {
-	if err := s.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+	var err error
+	if s.TLSConfig != nil {
+		err = s.ServeTLS(s.listener, "", "")
+	} else {
+		err = s.Serve(s.listener)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("factory: %v: %w", s.listener.Addr(), err)
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 
 // warm is the readiness check of one upstream. An optional one is given one
 // attempt before the gate opens.
-func (s *Service) warm(name string, c client, optional bool) func(context.Context) error {
+func (s *Service) warm(name string, c Client, optional bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		after := s.options.OpenDegraded
 		attempt := ctx
@@ -127,7 +127,7 @@ func (s *Service) warmDegraded(ctx context.Context, names []string) {
 	defer cancel()
 	var running sync.WaitGroup
 	for _, name := range names {
-		running.Go(func() { _ = s.warm(name, s.clients()[name], true)(ctx) }) // it has logged it
+		running.Go(func() { _ = s.warm(name, s.clients[name], true)(ctx) }) // it has logged it
 	}
 	running.Wait()
 }

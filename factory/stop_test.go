@@ -14,15 +14,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/fleet"
-	"github.com/offtake-go/offtake/grpcclient"
 )
 
 func TestAStopUnderLoadLosesNothing(t *testing.T) {
@@ -119,43 +114,6 @@ func TestAConnectionThatSendsNothingIsNoLoss(t *testing.T) {
 	}
 	if n, err := conn.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("Read() after the stop = %d, %v; want io.EOF", n, err)
-	}
-}
-
-// A stream that no request holds, as of a watch, lasts until the clients are closed.
-func TestAnEndlessStreamIsEndedAtTheEndOfDrain(t *testing.T) {
-	var config net.ListenConfig
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
-	go server.Serve(l)
-	t.Cleanup(server.Stop)
-	path := write(t, "service: a\nreplicas: {min: 1}\nupstreams: {fraud: {target: %q, protocol: grpc, inFlight: 2}}\n", l.Addr())
-	s, _ := open(t, path, Options{
-		Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond,
-		GRPC: map[string]grpcclient.Options{"fraud": {Credentials: insecure.NewCredentials()}},
-	})
-	fraud, err := s.GRPC("fraud")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, stop := running(t, s, http.NotFoundHandler())
-	<-s.Ready().Opened()
-	watch, err := grpc_health_v1.NewHealthClient(fraud).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := watch.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	if err := stop(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "upstream fraud") {
-		t.Errorf("Serve() = %v, want it to say that Drain was not enough for fraud", err)
-	}
-	if _, err := watch.Recv(); err == nil {
-		t.Error("Recv() after the stop = nil, want an error")
 	}
 }
 

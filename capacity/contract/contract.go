@@ -129,7 +129,7 @@ type Start struct {
 // An Upstream is one service that this one calls.
 type Upstream struct {
 	// Target is where it is: https://host or http://host, or host:port for grpc, which
-	// is TLS unless factory.Options.GRPC has other Credentials. Required.
+	// is TLS unless grpcfactory.Protocol is given other Credentials. Required.
 	Target string `yaml:"target,required"`
 
 	// Hosts lists further hosts of the same upstream.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/offtake-go/offtake/admission"
 	"github.com/offtake-go/offtake/factory"
+	"github.com/offtake-go/offtake/factory/grpcfactory"
 	"github.com/offtake-go/offtake/grpcclient"
 	"github.com/offtake-go/offtake/httpclient"
 )
@@ -41,7 +42,7 @@ type config struct {
 }
 
 func (c *config) flags(onError flag.ErrorHandling) *flag.FlagSet {
-	c.options.GRPC = plaintext
+	c.options.Protocols = plaintext
 	flags := flag.NewFlagSet("service", onError)
 	flags.StringVar(&c.contract, "contract", "examples/service/offtake.yaml", "the `file` that states the upstreams")
 	flags.StringVar(&c.options.Address, "address", "127.0.0.1:8080", "where to listen")
@@ -52,7 +53,9 @@ func (c *config) flags(onError flag.ErrorHandling) *flag.FlagSet {
 }
 
 // plaintext is for upstreams on this machine; the default is TLS.
-var plaintext = map[string]grpcclient.Options{"fraud-check": {Credentials: insecure.NewCredentials()}}
+var plaintext = []factory.Protocol{grpcfactory.Protocol(map[string]grpcclient.Options{
+	"fraud-check": {Credentials: insecure.NewCredentials()},
+})}
 
 func run(ctx context.Context, c config) error {
 	if c.upstreams {
@@ -80,7 +83,7 @@ type checkout struct {
 }
 
 func newCheckout(service *factory.Service) (http.Handler, error) {
-	fraud, err := service.GRPC("fraud-check")
+	fraud, err := grpcfactory.Conn(service, "fraud-check")
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestTheServiceLosesNothing(t *testing.T) {
 	addresses := []string{loopback.Free(t), loopback.Free(t), loopback.Free(t)}
 	path := contractFor(t, addresses)
 	service, err := factory.Open(path, &factory.Options{
-		GRPC:        plaintext,
+		Protocols:   plaintext,
 		Registerer:  prometheus.NewRegistry(),
 		Spread:      time.Millisecond,
 		Propagation: time.Second,
