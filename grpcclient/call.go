@@ -195,11 +195,15 @@ func (l *call) sendElsewhere(a *attempt, ch *channel) error {
 	defer ch.calls.Add(-1)
 	var (
 		trailer metadata.MD
+		header  metadata.MD
 		server  peer.Peer // known once there is a stream
 	)
-	err := ch.Invoke(a, l.method, l.args, l.reply, append(l.options[:len(l.options):len(l.options)], grpc.Trailer(&trailer), grpc.Peer(&server))...)
+	err := ch.Invoke(a, l.method, l.args, l.reply, append(l.options[:len(l.options):len(l.options)], grpc.Header(&header), grpc.Trailer(&trailer), grpc.Peer(&server))...)
 	if server.Addr != nil {
 		a.mark(markSent)
+	}
+	if len(header)+len(trailer) > 0 {
+		a.mark(markReceived)
 	}
 	if words := trailer.Get(pushbackKey); len(words) > 0 {
 		a.pushback.Store(parsePushback(words))
@@ -217,7 +221,7 @@ func (a *attempt) record(now time.Time, err error) {
 	if err != nil {
 		c.telemetry.Failed(o, now, err)
 	}
-	if !o.Failed() {
+	if o.Pays() {
 		c.budget.Success(now)
 	}
 	if a.has(markPicked) {

@@ -2,6 +2,8 @@ package grpcclient
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -29,8 +31,8 @@ type dialer struct {
 }
 
 func newDialer(c *core) *dialer {
-	d := &dialer{core: c, dial: c.options.Dial}
-	if d.dial == nil {
+	d := &dialer{core: c, dial: sound(c.options.Dial)}
+	if c.options.Dial == nil {
 		tcp := &net.Dialer{Timeout: c.options.Connect}
 		d.dial = func(ctx context.Context, address string) (net.Conn, error) {
 			network := "tcp"
@@ -43,6 +45,23 @@ func newDialer(c *core) *dialer {
 		}
 	}
 	return d
+}
+
+// sound is a dial of the user's that panics, or returns nothing, as one that failed.
+// It runs on a goroutine of grpc-go's, where nobody could recover.
+func sound(dial func(context.Context, string) (net.Conn, error)) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, address string) (conn net.Conn, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				conn, err = nil, fmt.Errorf("Options.Dial: panic: %v", r)
+			}
+		}()
+		conn, err = dial(ctx, address)
+		if conn == nil && err == nil {
+			err = errors.New("Options.Dial: it has returned neither a connection nor an error")
+		}
+		return conn, err
+	}
 }
 
 // connect is what grpc-go calls.

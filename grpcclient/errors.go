@@ -61,6 +61,9 @@ func (e *TimeoutError) Error() string {
 // Timeout is true.
 func (e *TimeoutError) Timeout() bool { return true }
 
+// Temporary is true: with it a TimeoutError is a net.Error.
+func (e *TimeoutError) Temporary() bool { return true }
+
 // Is reports that a TimeoutError is a context.DeadlineExceeded.
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
@@ -90,6 +93,9 @@ func (e *ContextError) Error() string {
 
 // Timeout says whether it was the context's deadline.
 func (e *ContextError) Timeout() bool { return e.code == codes.DeadlineExceeded }
+
+// Temporary is Timeout, for net.Error.
+func (e *ContextError) Temporary() bool { return e.Timeout() }
 
 // Is reports that a ContextError is what ended the context, whatever its cause.
 func (e *ContextError) Is(target error) bool {
@@ -132,6 +138,35 @@ func (e *ConnectError) GRPCStatus() *status.Status {
 	return withReason(codes.Unavailable, e.Error(), NoConnection)
 }
 
+// RequestError says that the caller's own message, metadata or credentials could not
+// be sent: a string that is no UTF-8, a message over grpc.MaxCallSendMsgSize, metadata
+// over the server's limit. The upstream has done nothing, is not blamed for it, and is
+// not asked again. The code is grpc-go's, INTERNAL or RESOURCE_EXHAUSTED.
+type RequestError struct {
+	Upstream string
+	Err      error // grpc-go's
+}
+
+// Error names the cause.
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("grpcclient: %s: the call can't be sent: %v", e.Upstream, e.Err)
+}
+
+// Unwrap returns grpc-go's error.
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// TooLarge says whether it is the size of the message.
+func (e *RequestError) TooLarge() bool { return status.Code(e.Err) == codes.ResourceExhausted }
+
+// GRPCStatus is grpc-go's, with a reason.
+func (e *RequestError) GRPCStatus() *status.Status {
+	reason := Unsendable
+	if e.TooLarge() {
+		reason = TooLarge
+	}
+	return withReason(status.Code(e.Err), e.Error(), reason)
+}
+
 func because(err error) string {
 	if err == nil {
 		return ""
@@ -164,6 +199,9 @@ func (e *RetryError) Timeout() bool {
 	t, ok := e.Err.(interface{ Timeout() bool })
 	return ok && t.Timeout()
 }
+
+// Temporary is Timeout, for net.Error.
+func (e *RetryError) Temporary() bool { return e.Timeout() }
 
 // GRPCStatus is the last error's, with the message of this one.
 func (e *RetryError) GRPCStatus() *status.Status {

@@ -85,8 +85,14 @@ func (u *upstream) handleStream(_ any, s grpc.ServerStream) error {
 // that stands still while anything runs.
 func bubble(t *testing.T, plan capacity.Plan, o *Options, u *upstream, test func(t *testing.T, c *Conn)) {
 	t.Helper()
+	bubbleWith(t, plan, o, u, test)
+}
+
+// bubbleWith is the same with a server that has options.
+func bubbleWith(t *testing.T, plan capacity.Plan, o *Options, u *upstream, test func(t *testing.T, c *Conn), options ...grpc.ServerOption) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		test(t, piped(t, plan, o, u))
+		test(t, piped(t, plan, o, u, options...))
 	})
 }
 

@@ -34,7 +34,8 @@ type Method struct {
 	// UNAVAILABLE and DEADLINE_EXCEEDED. What was certainly not
 	// sent, a RESOURCE_EXHAUSTED with a word on when to come back, and what a server
 	// that drains has refused, may always be. DEADLINE_EXCEEDED stands for an attempt
-	// that ran out of time, too.
+	// that ran out of time, too; CANCELLED stands for what the server has said, and
+	// never for the caller's own end of a call.
 	Retry []codes.Code
 }
 
@@ -93,7 +94,7 @@ func checkRetry(field string, code codes.Code) error {
 	switch code {
 	case codes.ResourceExhausted:
 		return fmt.Errorf("%s.Retry: RESOURCE_EXHAUSTED is repeated on the server's word, and never without; leave it out", field)
-	case codes.OK, codes.Canceled:
+	case codes.OK:
 		return fmt.Errorf("%s.Retry: %v is the end of a call; leave it out", field, code)
 	}
 	if code > codes.Unauthenticated {

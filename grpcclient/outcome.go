@@ -79,13 +79,20 @@ func (a *attempt) explain(caller context.Context, err error) error {
 	if err == io.EOF {
 		err = errCut
 	}
-	switch code := status.Code(err); {
+	code := status.Code(err)
+	if code == codes.Unknown { // an interceptor's may be no status
+		code = status.FromContextError(err).Code()
+	}
+	switch {
 	case code == codes.Canceled || code == codes.DeadlineExceeded || code == codes.Unauthenticated && a.unsent():
+		// Whoever was first ended it, and it is too late to ask the caller's context
+		// alone: that may have ended since. A bound in the caller's own context is one
+		// of another client, in whose call this one is made.
+		if b, ok := context.Cause(a).(*bound); ok && context.Cause(caller) != error(b) { //nolint:errorlint // it is put there as it is
+			return c.timeoutError(b, a.stage())
+		}
 		if _, ended := over(caller); ended {
 			return c.contextError(caller, a.stage())
-		}
-		if b, ok := errors.AsType[*bound](context.Cause(a)); ok {
-			return c.timeoutError(b, a.stage())
 		}
 		if how, ended := over(a); ended && how == codes.DeadlineExceeded { // the server was faster than our timer
 			return c.timeoutError(a.due, a.stage())
@@ -97,8 +104,22 @@ func (a *attempt) explain(caller context.Context, err error) error {
 		return c.closedError(a.stage())
 	case code == codes.Unavailable && c.balancing.own && !a.has(markPicked) && c.pool.ready.Load() == 0:
 		return &ConnectError{Upstream: c.name, Err: c.pool.cause()}
+	case a.ownFault(status.Convert(err)):
+		return &RequestError{Upstream: c.name, Err: err}
 	}
 	return err
+}
+
+// ownFault says whether it is the caller's: what it gave can't be sent, and the
+// upstream has not been asked. grpc-go has the codes of a broken server for it.
+func (a *attempt) ownFault(s *status.Status) bool {
+	switch s.Code() {
+	case codes.Internal: // metadata over the server's limit, credentials that can't be had, or a message
+		return a.unsent() && a.has(markPicked) || !a.has(markReceived) && unencodable(s.Message())
+	case codes.ResourceExhausted:
+		return !a.has(markReceived) && unsendable(s.Message())
+	}
+	return false
 }
 
 // errCut is the end of a call that grpc-go had sent again, on a connection that ended
@@ -135,6 +156,8 @@ func outcomeOf(err error) telemetry.Outcome {
 		return telemetry.Timeout
 	case *ConnectError:
 		return outcomeOfConnection(e.Err)
+	case *RequestError:
+		return telemetry.Caller
 	case *RetryError:
 		return outcomeOf(e.Err)
 	}

@@ -32,6 +32,7 @@ const (
 
 	ServerBusy     Reason = "SERVER_BUSY"       // RESOURCE_EXHAUSTED: refused by the upstream, with a word on when to come back
 	ServerDraining Reason = "SERVER_DRAINING"   // UNAVAILABLE: refused by the upstream, which is shutting down
+	Unsendable     Reason = "UNSENDABLE"        // INTERNAL or RESOURCE_EXHAUSTED: the caller's own fault, of a RequestError
 	TooLarge       Reason = "MESSAGE_TOO_LARGE" // RESOURCE_EXHAUSTED: a message over a limit on its size, here or there
 	ProxyBusy      Reason = "PROXY_BUSY"        // UNAVAILABLE: an HTTP 429 from a proxy
 )
@@ -71,9 +72,21 @@ func ReasonOf(err error) Reason {
 // It is ugly to read a message's text. But grpc-go gives neither of these anything
 // else, at the client or at the server, and without them a label would call a
 // message of 5 MB "busy" and a proxy that is busy "broken". Nothing is decided by
-// them: what may be sent again follows from codes and details alone.
+// them for the upstream: what of it may be sent again follows from codes and details
+// alone.
 
 func tooLarge(message string) bool { return strings.Contains(message, "larger than max") }
+
+// These two are asked only where no byte has come from the server, so that what it says
+// can't be taken for them.
+
+func unencodable(message string) bool {
+	return strings.HasPrefix(message, "grpc: error while marshaling") || strings.HasPrefix(message, "grpc: error while compressing")
+}
+
+func unsendable(message string) bool {
+	return strings.HasPrefix(message, "trying to send message larger than max")
+}
 
 func proxyBusy(message string) bool {
 	return strings.HasPrefix(message, "unexpected HTTP status code received from server: 429")

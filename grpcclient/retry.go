@@ -22,6 +22,10 @@ func (l *call) again(a *attempt, now time.Time, err error) (time.Duration, bool)
 	if l.attempts >= l.sizes.plan.Attempts || incoming.Attempt(l.ctx) > 1 {
 		return 0, false
 	}
+	switch err.(type) { //nolint:errorlint // they come from here as they are
+	case *ContextError, *RequestError: // the caller's end, and the caller's fault
+		return 0, false
+	}
 	s := status.Convert(err)
 	told, may := a.told(s)
 	why, ok := l.retryable(a, s, told)

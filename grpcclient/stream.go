@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -30,6 +31,7 @@ type stream struct {
 	span     trace.Span
 	kind     telemetry.Method
 	single   bool // one message comes back, and is the end
+	answered bool // it has; only whoever receives knows
 	method   string
 	name     string
 	start    time.Time
@@ -184,7 +186,7 @@ func (s *stream) leave(err error) {
 	k.flow.Held(now, now.Sub(s.attempt.entered))
 	o := outcomeOf(err)
 	k.telemetry.Attempt(o)
-	if !o.Failed() {
+	if o.Pays() {
 		k.budget.Success(now)
 	}
 	s.settle(now, err)
@@ -205,14 +207,14 @@ func (s *stream) settle(now time.Time, err error) {
 	}
 }
 
-// RecvMsg implements grpc.ClientStream.
+// RecvMsg implements grpc.ClientStream. Of a stream with one answer the second
+// returns io.EOF, as grpc-go has it.
 func (s *stream) RecvMsg(m any) error {
-	s.receives.start(s)
-	err := s.ClientStream.RecvMsg(m)
-	s.receives.stop()
-	if err == io.EOF && (s.single || s.cut.Load()) {
+	err := s.receives.watch(s, func() error { return s.ClientStream.RecvMsg(m) })
+	if err == io.EOF && !s.answered && (s.single || s.cut.Load()) {
 		err = errCut
 	}
+	s.answered = s.answered || err == nil
 	err = s.explain(err)
 	if err != nil || s.single {
 		s.end(err)
@@ -222,9 +224,13 @@ func (s *stream) RecvMsg(m any) error {
 
 // SendMsg implements grpc.ClientStream.
 func (s *stream) SendMsg(m any) error {
-	s.sends.start(s)
-	err := s.explain(s.ClientStream.SendMsg(m))
-	s.sends.stop()
+	err := s.sends.watch(s, func() error { return s.ClientStream.SendMsg(m) })
+	switch status.Code(err) {
+	case codes.Internal, codes.ResourceExhausted: // what the server says comes from RecvMsg
+		err = &RequestError{Upstream: s.attempt.core.name, Err: err}
+	default:
+		err = s.explain(err)
+	}
 	if err != nil && !errors.Is(err, io.EOF) { // which RecvMsg will say the reason of
 		s.end(err)
 	}
@@ -232,11 +238,12 @@ func (s *stream) SendMsg(m any) error {
 }
 
 // Header implements grpc.ClientStream.
-func (s *stream) Header() (metadata.MD, error) {
+func (s *stream) Header() (md metadata.MD, err error) {
 	var w watchdog
-	w.start(s)
-	md, err := s.ClientStream.Header()
-	w.stop()
+	err = w.watch(s, func() error {
+		md, err = s.ClientStream.Header()
+		return err
+	})
 	if err = s.explain(err); err != nil {
 		s.end(err)
 	}
@@ -248,12 +255,24 @@ func (s *stream) Header() (metadata.MD, error) {
 // time may receive, and one send, so that there is one for each.
 type watchdog struct{ timer *time.Timer }
 
-func (w *watchdog) start(s *stream) {
+// watch runs what may take long. A codec or an interceptor of the user's that panics
+// in it ends the stream: nobody would close it, and it would hold its place for its
+// whole lifetime.
+func (w *watchdog) watch(s *stream, call func() error) error {
 	if w.timer == nil {
 		w.timer = time.AfterFunc(s.idle.limit, func() { s.cancel(&s.idle) })
-		return
+	} else {
+		w.timer.Reset(s.idle.limit)
 	}
-	w.timer.Reset(s.idle.limit)
+	returned := false
+	defer func() {
+		w.timer.Stop()
+		if !returned {
+			s.end(errPanicked)
+			s.cancel(errPanicked)
+		}
+	}()
+	err := call()
+	returned = true
+	return err
 }
-
-func (w *watchdog) stop() { w.timer.Stop() }

@@ -97,7 +97,7 @@ func (c *Conn) warmCalls(ctx context.Context, want int) error {
 	for _, l := range k.readyLinks() {
 		var err error
 		for range warmRounds {
-			if err = k.options.Warm(ctx, &pinnedConn{k, l}); err != nil {
+			if err = k.warmCall(ctx, l); err != nil {
 				errs = append(errs, fmt.Errorf("%s: Options.Warm: %w", l.address, err))
 				break
 			}
@@ -113,6 +113,17 @@ func (c *Conn) warmCalls(ctx context.Context, want int) error {
 		return &WarmError{k.name, want, warm, errors.Join(errs...)}
 	}
 	return nil
+}
+
+// warmCall calls the user's function. What panics in it, or in a call that it makes, is
+// an error: Warm runs where nobody recovers, and a check must not end the process.
+func (c *core) warmCall(ctx context.Context, l *link) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return c.options.Warm(ctx, &pinnedConn{c, l})
 }
 
 func (c *core) readyLinks() []*link {

@@ -24,9 +24,9 @@ const (
 	Reset // the connection broke before the response
 	Body  // the response's body was cut off
 	Protocol
-	Caller    // the caller's own fault: a body that could not be read, a request that can't be sent, a wrapper that panicked
 	TooLarge  // a gRPC message over a limit on its size
 	ProxyBusy // an HTTP 429 from a proxy, which gRPC reads as UNAVAILABLE
+	Caller    // the caller's own fault: what it gave could not be read or sent, or its code panicked
 	CodeOK    // the gRPC status codes, in their order: see OfCode
 	Outcomes  = CodeOK + codes
 )
@@ -34,7 +34,7 @@ const (
 var outcomeNames = [Outcomes]string{
 	"1xx", "2xx", "3xx", "4xx", "429", "5xx",
 	"busy", "closed", "timeout", "canceled", "connect", "tls", "dns", "reset", "body", "protocol",
-	"caller", "too_large", "proxy_busy",
+	"too_large", "proxy_busy", "caller",
 	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
 	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
 	"UNAUTHENTICATED",
@@ -56,10 +56,11 @@ func OfStatus(code int) Outcome {
 	return Status1xx + Outcome(code/100-1)
 }
 
-// The numbers of gRPC's status codes that Failed and saidBusy know. They are
+// The numbers of gRPC's status codes that Failed, Pays and saidBusy know. They are
 // google.rpc.Code's; the package of grpc-go would come into every binary that
 // speaks HTTP only.
 const (
+	codeCanceled         = 1
 	codeUnknown          = 2
 	codeDeadlineExceeded = 4
 	codeExhausted        = 8
@@ -90,6 +91,19 @@ func (o Outcome) Failed() bool {
 		return true
 	}
 	return false
+}
+
+// Pays says whether it is a success that retries may be paid from: an answer, and
+// neither a failure nor the other side's word that it is busy. What ended here, or by
+// the caller, says nothing about the other side.
+func (o Outcome) Pays() bool {
+	switch {
+	case o >= CodeOK:
+		return !o.Failed() && !o.saidBusy() && o != CodeOK+codeCanceled
+	case o == Status429:
+		return false
+	}
+	return o < Status5xx
 }
 
 // saidBusy says whether it is the other side's word that it is busy.
