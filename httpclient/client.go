@@ -43,7 +43,8 @@ type core struct {
 	engine    http.RoundTripper // one of the two, wrapped by the user
 	limits    limits
 	warmer    warmer
-	timers    sync.Pool // of *timer
+	timers    sync.Pool    // of *timer
+	stuck     atomic.Int64 // see Stats.Stuck
 }
 
 // New returns a client for the upstream at target, as "https://host" or

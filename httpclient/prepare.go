@@ -20,6 +20,7 @@ func (a *attempt) prepare() error {
 		}
 		a.header().Set(incoming.AttemptHeader, strconv.Itoa(l.attempts))
 	}
+	a.takeBody()
 	if l.core.dialer.retiring.Load() && hasBody(a.request) {
 		a.header()
 	}
@@ -34,7 +35,7 @@ func (a *attempt) rewind() error {
 	}
 	body, err := a.request.GetBody()
 	if err != nil {
-		return &bodyError{err}
+		return &CallerError{Upstream: a.call.core.name, Err: err}
 	}
 	a.request.Body = body
 	return nil
