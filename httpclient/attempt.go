@@ -27,7 +27,6 @@ type attempt struct {
 	cancel          context.CancelCauseFunc
 	call            *call
 	request         *http.Request // ours; with Options.Wrap, as it comes out of the wrapper
-	upload          *upload       // its body, nil without one that has to be watched
 	ownsHeader      bool
 
 	trace httptrace.ClientTrace
@@ -53,6 +52,7 @@ type attempt struct {
 	due         time.Duration // when the timer has something to say
 	cause       error         // what this client ended the attempt with, if it did
 	timer       *timer
+	upload      *upload // nil for a request without a body, or with a short one in memory
 	body        io.ReadCloser
 	wire        io.ReadCloser // the body as the engine has it, below that of a wrapper
 	final       bool          // its response went to the caller
@@ -106,10 +106,7 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 		err = errNothing
 	}
 	if err != nil {
-		if err = a.reason(err); err == errPanic {
-			_, panicked := a.upload.blame()
-			panic(panicked)
-		}
+		err = a.reason(err)
 		return nil, err
 	}
 	err = a.receive(resp)
@@ -162,7 +159,7 @@ func (a *attempt) receive(resp *http.Response) error {
 			a.wire = a.body
 		}
 		a.progress.Store(int64(now))
-		if due := a.bodyDue(); due < a.due { // a later one is found when the timer fires
+		if due := a.bodyDueLocked(); due < a.due { // a later one is found when the timer fires
 			a.due = due
 			a.timer.reset(a.nextLook(now))
 		}
@@ -212,20 +209,18 @@ func stateless(body io.ReadCloser) bool { return reflect.TypeOf(body).Size() == 
 // than what net/http made of it.
 func (a *attempt) reason(err error) error {
 	a.mu.Lock()
-	cause := a.cause
+	cause, u := a.cause, a.upload
 	a.mu.Unlock()
 	if cause != nil {
 		return cause
 	}
-	if a.call.ctx.Err() != nil {
-		return causeOf(a.call.ctx)
-	}
-	if a.upload != nil {
-		if failed, panicked := a.upload.blame(); panicked != nil {
-			return errPanic
-		} else if failed != nil {
+	if u != nil {
+		if _, failed := u.state(); failed != nil {
 			return failed
 		}
+	}
+	if a.call.ctx.Err() != nil {
+		return causeOf(a.call.ctx)
 	}
 	return a.call.core.typed(err)
 }
@@ -265,7 +260,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	defer a.ending.Unlock()
 	hadBody := a.phase != sending
 	a.phase, a.outcome = ended, o
-	final, timer, cause, upload := a.final, a.timer, a.cause, a.upload
+	final, timer, cause, u := a.final, a.timer, a.cause, a.upload
 	a.servedLocked()
 	a.mu.Unlock()
 
@@ -275,8 +270,8 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 		c.stopTimer(timer)
 	}
 	c.gate.Leave()
-	if upload != nil {
-		upload.close()
+	if u != nil {
+		u.leave()
 	}
 	if c.dialer.wanting.Load() > 0 {
 		c.dialer.makeRoom()

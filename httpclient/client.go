@@ -44,8 +44,7 @@ type core struct {
 	limits    limits
 	warmer    warmer
 	timers    sync.Pool    // of *timer
-	chunks    sync.Pool    // of *[chunk]byte
-	reading   atomic.Int64 // goroutines in a Read or Close of a caller's body
+	stuck     atomic.Int64 // see Stats.Stuck
 }
 
 // New returns a client for the upstream at target, as "https://host" or

@@ -16,8 +16,7 @@ const (
 	PhaseConnect  Phase = "connect"   // no connection within Plan.Attempt or Once; nothing was sent
 	PhaseAttempt  Phase = "attempt"   // no response headers within Plan.Attempt or Once
 	PhaseDeadline Phase = "deadline"  // the whole call, within Plan.Deadline
-	PhaseUpload   Phase = "upload"    // no progress of the request's body within Plan.BodyIdle
-	PhaseBodyIdle Phase = "body idle" // no progress of the response's body within Plan.BodyIdle
+	PhaseBodyIdle Phase = "body idle" // no progress of a body, the response's or the request's, within Plan.BodyIdle
 )
 
 // TimeoutError says that a bound of this client, not of the caller's context,
@@ -32,9 +31,9 @@ type TimeoutError struct {
 	// slow, or has leaked the body.
 	Unread bool
 
-	// Unfed says that the upstream would have taken more of the request's body, and
-	// its Read did not return: the caller's own source is slow.
-	Unfed bool
+	// Unsent says that the request's body gave nothing to send: a Read of it was
+	// under way.
+	Unsent bool
 
 	outcome telemetry.Outcome // what the wait was for, if not a response; 0 for that
 }
@@ -45,14 +44,13 @@ func (e *TimeoutError) Error() string {
 		PhaseConnect:  "no connection within its attempt",
 		PhaseAttempt:  "no response within its attempt",
 		PhaseDeadline: "not done within Plan.Deadline",
-		PhaseUpload:   "request body without progress for Plan.BodyIdle",
 		PhaseBodyIdle: "body without progress for Plan.BodyIdle",
 	}[e.Phase]
 	if e.Unread {
 		what += " (nobody reads or closes it)"
 	}
-	if e.Unfed {
-		what += " (its own Read did not return)"
+	if e.Unsent {
+		what += " (the request's body gives nothing to send)"
 	}
 	return fmt.Sprintf("httpclient: %s: %s of %v", e.Upstream, what, e.Limit)
 }
@@ -120,6 +118,27 @@ func (e *HeaderLimitError) Error() string {
 
 // Unwrap returns the error of net/http.
 func (e *HeaderLimitError) Unwrap() error { return e.Err }
+
+// CallerError says that a call failed by what its caller gave it: the request's
+// body could not be read, or not be had again. It is no failure of the upstream.
+type CallerError struct {
+	Upstream string
+	Err      error // what the body returned
+}
+
+// Error is the caller's own, and where it came from.
+func (e *CallerError) Error() string {
+	return fmt.Sprintf("httpclient: %s: the request's body failed: %v", e.Upstream, e.Err)
+}
+
+// Unwrap returns what the body returned.
+func (e *CallerError) Unwrap() error { return e.Err }
+
+// Timeout says whether the body ran out of time, for url.Error.
+func (e *CallerError) Timeout() bool { return timedOut(e.Err) }
+
+// Temporary is Timeout, for net.Error.
+func (e *CallerError) Temporary() bool { return e.Timeout() }
 
 // StatusError is a response that was retried, as the earlier cause in a
 // [*RetryError]. A response that is returned is never turned into one.

@@ -22,7 +22,7 @@ func outcomeOf(err error, caller context.Context) telemetry.Outcome {
 		}
 		return telemetry.Timeout
 	}
-	if _, ok := errors.AsType[*bodyError](err); ok && caller.Err() == nil {
+	if _, ok := errors.AsType[*CallerError](err); ok {
 		return telemetry.Caller
 	}
 	switch {
@@ -84,9 +84,3 @@ func isTLS(err error) bool {
 	_, ok := errors.AsType[tls.AlertError](err)
 	return ok
 }
-
-// bodyError is a request's body that could not be read, or not had again.
-type bodyError struct{ err error }
-
-func (e *bodyError) Error() string { return "httpclient: request body: " + e.err.Error() }
-func (e *bodyError) Unwrap() error { return e.err }

@@ -21,7 +21,7 @@ func (a *attempt) prepare() error {
 		}
 		a.header().Set(incoming.AttemptHeader, strconv.Itoa(l.attempts))
 	}
-	a.guard()
+	a.takeBody()
 	if l.core.dialer.retiring.Load() && hasBody(a.request) {
 		a.header()
 	}
@@ -36,10 +36,10 @@ func (a *attempt) rewind() error {
 	}
 	body, err := a.request.GetBody()
 	if err != nil {
-		return &bodyError{err}
+		return &CallerError{Upstream: a.call.core.name, Err: err}
 	}
 	if body == nil {
-		return &bodyError{errors.New("GetBody returned none")}
+		return &CallerError{Upstream: a.call.core.name, Err: errors.New("Request.GetBody returned no body")}
 	}
 	a.request.Body = body
 	return nil

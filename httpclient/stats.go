@@ -17,8 +17,8 @@ type Stats struct {
 	Open         int           `json:"open"`         // connections, for calls
 	Oldest       time.Duration `json:"oldest"`       // age of the oldest of them
 	Upgraded     int           `json:"upgraded"`     // connections that were upgraded, and belong to their callers
-	Uploading    int           `json:"uploading"`    // goroutines in a Read or Close of a caller's request body; those beyond InFlight are stuck there
 	Leaked       uint64        `json:"leaked"`       // bodies that nobody read or closed, since New
+	Stuck        int           `json:"stuck"`        // bodies of requests whose Read or Close has not returned though the call has ended
 	Rate         float64       `json:"rate"`         // attempts per second over the last minute
 	Required     float64       `json:"required"`     // places that the traffic of the last minute needs
 	Hold         time.Duration `json:"hold"`         // mean time in flight over the last minute
@@ -46,8 +46,8 @@ func (c *Client) Stats() Stats {
 		Open:         core.dialer.open(),
 		Oldest:       core.dialer.oldest(now),
 		Upgraded:     int(core.dialer.upgraded.Load()),
-		Uploading:    int(core.reading.Load()),
 		Leaked:       core.telemetry.Leaks(),
+		Stuck:        int(core.stuck.Load()),
 		Rate:         rate,
 		Hold:         hold,
 		Required:     rate * hold.Seconds(),

@@ -120,7 +120,7 @@ func again(req *http.Request, try int, err error) (*http.Request, error) {
 	if hasBody(req) {
 		body, failed := req.GetBody()
 		if failed != nil {
-			return nil, &bodyError{failed}
+			return nil, &CallerError{Err: failed}
 		}
 		repeated.Body = body
 	}

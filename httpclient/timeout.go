@@ -12,24 +12,26 @@ func (a *attempt) timeoutLocked() error {
 	l := a.call
 	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.each()}
 	silent := a.connected
+	uploading, waits := a.uploadingLocked()
+	e.Unsent = waits && a.phase == sending
 	switch {
 	case a.phase == receiving:
 		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
 		e.Unread = !a.reading.Load()
 		silent = time.Duration(a.progress.Load())
-	case a.upload.underway():
-		e.Phase, e.Limit, e.Unfed = PhaseUpload, l.plan.BodyIdle, a.upload.unfed()
-		silent = time.Duration(a.upload.moved.Load())
-		if e.Unfed {
-			e.outcome = telemetry.Caller
-		}
+	case uploading:
+		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
+		silent = time.Duration(a.upload.progress.Load())
 	case a.connections == 0:
 		e.Phase, e.outcome = PhaseConnect, l.core.dialer.stage()
 	}
-	if a.due >= l.plan.Deadline && !(a.phase == receiving && l.stream) {
+	if e.Unread || e.Unsent {
+		e.outcome = telemetry.Caller
+	}
+	if a.due >= l.plan.Deadline && !(l.stream && (a.phase == receiving || uploading)) {
 		e.Phase, e.Limit = PhaseDeadline, l.plan.Deadline
 	}
-	if a.conn != nil && !e.Unread && !e.Unfed {
+	if a.conn != nil && !e.Unread && !e.Unsent {
 		a.conn.suspect(l.start.Add(silent))
 	}
 	return e

@@ -1,7 +1,6 @@
 package httpclient
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -19,7 +18,7 @@ func (c *core) startTimer(a *attempt, d time.Duration) *timer {
 	t, _ := c.timers.Get().(*timer)
 	if t == nil {
 		t = new(timer)
-		t.timer = time.AfterFunc(math.MaxInt64, t.fire) // which reads the field, and so must not run before it is set
+		t.timer = time.AfterFunc(time.Hour, t.fire) // and not d: it may fire before it is assigned
 	}
 	t.attempt.Store(a)
 	t.timer.Reset(d)
@@ -65,11 +64,11 @@ func (a *attempt) nextLook(now time.Duration) time.Duration {
 func (a *attempt) expire(t *timer) {
 	gone := a.call.ctx.Err() != nil
 	a.mu.Lock()
-	switch a.phase { // a body may have made progress
+	switch a.phase { // the body, or that of the request, may have made progress
 	case sending:
-		a.due = a.sendDue()
+		a.due = a.sendDueLocked()
 	case receiving:
-		a.due = a.bodyDue()
+		a.due = a.bodyDueLocked()
 	}
 	now := a.call.now()
 	switch {
@@ -100,28 +99,15 @@ func (a *attempt) expire(t *timer) {
 	}
 }
 
-// sendDue is when the attempt has taken too long: from its start, or from when the
-// request's body last moved.
-func (a *attempt) sendDue() time.Duration {
+// bodyDueLocked is when neither the body nor that of the request has made progress
+// for too long, or the whole call is over.
+func (a *attempt) bodyDueLocked() time.Duration {
 	l := a.call
+	moved := a.progress.Load()
 	if a.upload != nil {
-		if due, begun := a.upload.due(); begun && l.stream {
-			return due
-		} else if begun {
-			return min(due, l.plan.Deadline)
-		}
+		moved = max(moved, a.upload.progress.Load())
 	}
-	return min(a.entered+l.each(), l.plan.Deadline)
-}
-
-// bodyDue is when neither the response's body nor what is left of the request's
-// has made progress for too long, or the whole call is over.
-func (a *attempt) bodyDue() time.Duration {
-	l := a.call
-	idle := time.Duration(a.progress.Load()) + l.plan.BodyIdle
-	if a.upload.underway() {
-		idle = max(idle, time.Duration(a.upload.moved.Load())+l.plan.BodyIdle)
-	}
+	idle := time.Duration(moved) + l.plan.BodyIdle
 	if !l.stream {
 		return min(idle, l.plan.Deadline)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -13,264 +12,228 @@ import (
 	"time"
 )
 
-// upload is the body of a request as the engine reads it: the caller's, for as
-// long as the attempt lasts. Once that is over nobody begins to read it, and it is
-// closed once; the engine's own goroutines may come later than that.
+// upload is the body of a request, between the engine and the caller's own. It
+// counts progress, closes what is below it once, and lets go of it when its
+// attempt ends: no Read begins after that.
 //
-// A body that may block is read on a goroutine of its own, one for each Read, so
-// that a Read which never returns holds neither the call nor its place nor its
-// connection. It is tempting to leave one goroutine running for all of a body; but
-// then somebody has to tell it that there will be no further Read.
+// It is tempting to leave the body to the engine and run the engine elsewhere. But
+// net/http holds a canceled request back until a Read returns, and with it the
+// connection; and what a wrapper does would then be on another goroutine.
 type upload struct {
-	attempt *attempt
-	body    io.ReadCloser
-	blocks  bool
-	length  int64 // as the request states it
+	attempt  *attempt
+	body     io.ReadCloser
+	reader   *reader      // nil for what is in memory and can't block
+	progress atomic.Int64 // when the engine last took something, for it has asked for more; -1 before
+	waiting  atomic.Bool  // for the caller's Read
 
-	begun atomic.Bool  // somebody has begun to read it
-	moved atomic.Int64 // when a Read last began or ended, since the call began
-	whole atomic.Bool  // its end has been read
+	length int64 // as the request states it; 0 or less if it does not
 
-	mu       sync.Mutex // held during a Read that can't block
-	reading  bool       // a Read that may block is under way
-	closed   bool
-	size     int64 // that has been read
-	failed   error // of the caller's body
-	panicked any
+	mu     sync.Mutex
+	size   int64 // that has been read
+	failed error // what the caller's Read ended with
+	over   bool  // the engine has all there is, or wants no more
+	left   bool  // the attempt has let go
+	closed bool
 }
 
-// errOver is what the engine reads of a body whose attempt is over.
-var errOver = errors.New("httpclient: the call is over")
+// errLeft is what the engine reads when the attempt has ended.
+var errLeft = errors.New("httpclient: the call has ended")
 
-// guard puts the caller's body behind an upload. Over HTTP/1.1 a short one in
-// memory is left as it is: it is written with the headers, at once, and net/http
-// would send the headers in a packet of their own before a body it does not know.
-func (a *attempt) guard() {
-	body := a.request.Body
+// inOneWrite is the longest body in memory that is left to the engine as it is:
+// net/http copies that much into one write, with the header.
+const inOneWrite = 4 << 10
+
+// inMemory finds the readers that can't block, as http.NewRequest wraps them.
+func inMemory(body io.ReadCloser) (length int, ok bool) {
+	v := reflect.ValueOf(body)
+	if v.Type() != nopCloser && v.Type() != nopCloserTo {
+		return 0, false
+	}
+	switch r := v.Field(0).Interface().(type) {
+	case *bytes.Reader:
+		return r.Len(), true
+	case *bytes.Buffer:
+		return r.Len(), true
+	case *strings.Reader:
+		return r.Len(), true
+	}
+	return 0, false
+}
+
+// The types of io.NopCloser: without WriteTo, and with it.
+var (
+	nopCloser   = reflect.TypeOf(io.NopCloser(struct{ io.Reader }{}))
+	nopCloserTo = reflect.TypeOf(io.NopCloser(new(bytes.Reader)))
+)
+
+// takeBody puts an upload around the body of the attempt's request, if it needs
+// one.
+func (a *attempt) takeBody() {
 	if !hasBody(a.request) {
 		return
 	}
-	memory := inMemory(body)
-	c := a.call.core
-	http1 := c.streams == nil || c.streams.plain.Load()
-	if n := a.request.ContentLength; memory && http1 && 0 < n && n <= shortBody {
+	n, memory := inMemory(a.request.Body)
+	if memory && n <= inOneWrite {
 		return
 	}
-	a.request.Body = a.watchBody(body, !memory && a.request.GetBody == nil && !isFile(body))
-	if again := a.request.GetBody; again != nil { // for repetitions by the engine
+	a.request.Body = a.newUpload(a.request.Body, memory)
+	if again := a.request.GetBody; again != nil { // the engine may repeat a request that was not begun
 		a.request.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
-			if err != nil || body == nil {
-				return body, err
+			if err != nil {
+				return nil, err
 			}
-			return a.watchBody(body, false), nil
+			_, memory := inMemory(body)
+			return a.newUpload(body, memory), nil
 		}
 	}
 }
 
-// watchBody makes body the one that the attempt watches.
-func (a *attempt) watchBody(body io.ReadCloser, blocks bool) *upload {
-	u := &upload{attempt: a, body: body, blocks: blocks, length: a.request.ContentLength}
+func (a *attempt) newUpload(body io.ReadCloser, memory bool) *upload {
+	u := &upload{attempt: a, body: body, length: a.request.ContentLength}
+	u.progress.Store(-1)
+	if !memory {
+		u.reader = newReader(u, a.request.ContentLength)
+	}
 	a.mu.Lock()
+	before, ended := a.upload, a.phase == ended
 	a.upload = u
 	a.mu.Unlock()
+	if before != nil {
+		before.leave()
+	}
+	if ended {
+		u.leave()
+	}
 	return u
-}
-
-// shortBody is what fits into the buffer of 4 KiB that net/http writes from, with
-// the headers of a usual request.
-const shortBody = 2 << 10
-
-// chunk is how much of a body that may block is read at once, as net/http does.
-const chunk = 32 << 10
-
-var (
-	nopCloser         = reflect.TypeOf(io.NopCloser(nil))
-	nopCloserWriterTo = reflect.TypeOf(io.NopCloser(new(bytes.Reader)))
-)
-
-// inMemory says that a body is what http.NewRequest makes of bytes or a string.
-func inMemory(r io.Reader) bool {
-	switch r.(type) {
-	case *bytes.Reader, *bytes.Buffer, *strings.Reader:
-		return true
-	}
-	if t := reflect.TypeOf(r); t == nopCloser || t == nopCloserWriterTo {
-		inner, _ := reflect.ValueOf(r).Field(0).Interface().(io.Reader)
-		return inner != nil && inMemory(inner)
-	}
-	return false
-}
-
-// isFile says that a body is a regular file, whose Read no other process delays.
-func isFile(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular()
 }
 
 // Read implements io.Reader, for the engine.
 func (u *upload) Read(p []byte) (int, error) {
-	u.mu.Lock()
-	if u.closed || u.reading {
-		u.mu.Unlock()
-		return 0, errOver
+	u.attempt.moved(u)
+	if u.reader != nil {
+		return u.reader.Read(p)
 	}
-	u.touch()
-	if u.blocks {
-		u.reading = true
-		u.mu.Unlock()
-		return u.await(p)
-	}
-	defer u.mu.Unlock()
-	return u.tookLocked(pull(u.body, p))
-}
-
-// await reads on a goroutine of its own, and waits for it until the attempt ends.
-func (u *upload) await(p []byte) (int, error) {
-	c := u.attempt.call.core
-	buffer, _ := c.chunks.Get().(*[chunk]byte)
-	if buffer == nil {
-		buffer = new([chunk]byte)
-	}
-	done := make(chan result, 1)
-	c.reading.Add(1)
-	go func() {
-		defer c.reading.Add(-1)
-		if u.over() { // by the time that this runs
-			done <- result{err: errOver}
-			return
-		}
-		done <- pull(u.body, buffer[:min(len(p), chunk)])
-	}()
-	select {
-	case r := <-done:
-		copy(p, buffer[:r.n])
-		c.chunks.Put(buffer)
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.reading = false
-		return u.tookLocked(r)
-	case <-u.attempt.Context.Done():
-		return 0, errOver
-	}
-}
-
-func (u *upload) over() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.closed
-}
-
-// result is how a Read of the caller's body ended.
-type result struct {
-	n        int
-	err      error
-	panicked any
-}
-
-// pull reads the caller's body.
-func pull(body io.Reader, p []byte) (r result) {
-	r.err = errPanic
-	defer func() {
-		if r.err == errPanic {
-			r.panicked = recover()
-		}
-	}()
-	n, err := body.Read(p)
-	if n < 0 || n > len(p) {
-		return result{err: fmt.Errorf("its Read returned %d bytes for %d", n, len(p))}
+	if u.left || u.closed {
+		return 0, errLeft
 	}
-	return result{n: n, err: err}
+	n, err := u.body.Read(p)
+	u.took(n, err)
+	return n, err
 }
 
-// tookLocked takes note of how a Read ended.
-func (u *upload) tookLocked(r result) (int, error) {
-	u.touch()
-	u.size += int64(r.n)
-	switch r.err {
+// took takes note of how a Read ended. The mutex is held.
+func (u *upload) took(n int, err error) {
+	u.size += int64(n)
+	switch err {
 	case nil:
+		return
 	case io.EOF:
-		u.whole.Store(true)
-	default:
-		u.failed, u.panicked = &bodyError{r.err}, r.panicked
-	}
-	return r.n, r.err
-}
-
-// touch takes note that the body moves.
-func (u *upload) touch() {
-	u.moved.Store(int64(u.attempt.call.now()))
-	u.begun.Store(true)
-}
-
-// underway says that the body is being sent, and is not whole yet.
-func (u *upload) underway() bool { return u != nil && u.begun.Load() && !u.whole.Load() }
-
-// Close implements io.Closer, for the engine. Where a Read is under way it does
-// not wait for it, as the Close of an incoming request's body does.
-func (u *upload) Close() error {
-	done := u.close()
-	select {
-	case err := <-done:
-		return err
-	case <-u.attempt.Context.Done():
-		return nil
-	}
-}
-
-// close closes the caller's body, if that has not been done, and says when it is
-// done.
-func (u *upload) close() <-chan error {
-	done := make(chan error, 2)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch {
-	case u.closed:
-		done <- nil
-	case u.blocks:
-		c := u.attempt.call.core
-		c.reading.Add(1)
-		go func() {
-			defer c.reading.Add(-1)
-			done <- u.body.Close()
-		}()
-		if u.reading {
-			done <- nil
+		if u.size < u.length {
+			u.failed = &CallerError{Upstream: u.attempt.call.core.name, Err: fmt.Errorf("the request's body has %d bytes, and its ContentLength is %d", u.size, u.length)}
 		}
 	default:
-		done <- u.body.Close()
+		u.failed = &CallerError{Upstream: u.attempt.call.core.name, Err: err}
 	}
+	u.over = true
+}
+
+// Close implements io.Closer, for the engine: it wants no more.
+func (u *upload) Close() error {
+	u.end(false)
+	return nil
+}
+
+// leave ends the use of the body, whatever the engine may still want.
+func (u *upload) leave() { u.end(true) }
+
+func (u *upload) end(left bool) {
+	u.mu.Lock()
+	u.over = true
+	u.left = u.left || left
+	first := !u.closed
 	u.closed = true
-	return done
+	u.mu.Unlock()
+	switch {
+	case !first:
+	case u.reader != nil:
+		u.reader.stop()
+	default:
+		u.body.Close()
+	}
+	if !left {
+		u.attempt.moved(u)
+	}
 }
 
-// unfed says that the caller's body is what the upload waits for.
-func (u *upload) unfed() bool {
+// state says whether the engine may still take something, and how the caller's
+// Read failed if it did.
+func (u *upload) state() (over bool, failed error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.reading
+	return u.over, u.failed
 }
 
-// blame is what the caller's body did wrong, if anything.
-func (u *upload) blame() (failed error, panicked any) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if short := u.whole.Load() && u.size < u.length; u.failed == nil && u.length > 0 && (short || u.size > u.length) {
-		return &bodyError{fmt.Errorf("it has not the %d bytes of ContentLength", u.length)}, nil
+// moved takes note that the engine has taken what it had. The first time, and
+// once all is sent, another bound begins to hold.
+func (a *attempt) moved(u *upload) {
+	now := a.call.now()
+	first := u.progress.Swap(int64(now)) < 0
+	over, _ := u.state()
+	if !first && !over {
+		return // the timer will find out
 	}
-	return u.failed, u.panicked
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.upload != u || a.phase != sending || a.timer == nil {
+		return
+	}
+	if due := a.sendDueLocked(); due < a.due {
+		a.due = due
+		a.timer.reset(a.nextLook(now))
+	}
 }
 
-// due is when the upload has stood still for too long: between its pieces for
-// BodyIdle, and after the last for Attempt. It is false before the first.
-func (u *upload) due() (time.Duration, bool) {
-	moved, l := time.Duration(u.moved.Load()), u.attempt.call
-	if u.whole.Load() {
-		return moved + l.each(), true
+// sendDueLocked is when an attempt without a response is out of time. While its
+// body moves, BodyIdle bounds each pause; then Attempt holds, from the last that
+// the engine took.
+func (a *attempt) sendDueLocked() time.Duration {
+	l := a.call
+	due := a.entered + l.each()
+	if u := a.upload; u != nil {
+		if moved := time.Duration(u.progress.Load()); moved >= 0 {
+			due = moved + l.each()
+			if over, _ := u.state(); !over {
+				due = moved + l.plan.BodyIdle
+			}
+			if l.stream {
+				return due
+			}
+		}
 	}
-	return moved + l.plan.BodyIdle, u.begun.Load()
+	return min(due, l.plan.Deadline)
+}
+
+// uploadingLocked says whether the request's body is under way, and whether it
+// waits for the caller's Read.
+func (a *attempt) uploadingLocked() (under, waits bool) {
+	u := a.upload
+	if u == nil || u.progress.Load() < 0 {
+		return false, false
+	}
+	over, _ := u.state()
+	return !over, !over && u.waiting.Load()
+}
+
+// panicError is a panic of the caller's code on a goroutine of ours.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic in the request's body: %v", e.value) }
+
+// Unwrap returns the value, if it is an error.
+func (e *panicError) Unwrap() error {
+	err, _ := e.value.(error)
+	return err
 }

@@ -1,13 +1,12 @@
 package httpclient
 
 import (
+	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,217 +15,142 @@ import (
 	"github.com/offtake-go/offtake/capacity"
 )
 
-// source is a request's body that counts what is done with it.
-type source struct {
-	io.Reader
-	closes, reads atomic.Int32
-	late          atomic.Int32 // reads that began when over was set
-	over          atomic.Bool
+// uploads is a plan whose bounds are told apart by their lengths.
+var uploads = capacity.Plan{InFlight: 1, Attempts: capacity.NoRetry, Attempt: 500 * time.Millisecond, BodyIdle: 300 * time.Millisecond, Deadline: 5 * time.Second}
+
+// paused gives pieces, each after a pause, and then blocks or ends.
+type paused struct {
+	pause  time.Duration
+	pieces int
+	then   error // nil to block until Close
+	reads  atomic.Int64
+	closes atomic.Int64
+	free   chan struct{}
 }
 
-func (s *source) Read(p []byte) (int, error) {
-	s.reads.Add(1)
-	if s.over.Load() {
-		s.late.Add(1)
+func (b *paused) Read(p []byte) (int, error) {
+	b.reads.Add(1)
+	if b.pieces--; b.pieces >= 0 {
+		<-time.After(b.pause)
+		return copy(p, "piece"), nil
 	}
-	return s.Reader.Read(p)
-}
-
-func (s *source) Close() error {
-	s.closes.Add(1)
-	return nil
-}
-
-// paced gives size bytes, a piece each so often.
-type paced struct {
-	size, piece int
-	every       time.Duration
-}
-
-func (p *paced) Read(b []byte) (int, error) {
-	if p.size == 0 {
-		return 0, io.EOF
+	if b.then == nil {
+		<-b.free
+		return 0, errors.New("too late")
 	}
-	<-time.After(p.every)
-	n := min(len(b), p.piece, p.size)
-	p.size -= n
-	return n, nil
+	return 0, b.then
 }
 
-// stuck is a Read that does not return until somebody says so.
-type stuck chan struct{}
+func (b *paused) Close() error { b.closes.Add(1); return nil }
 
-func (s stuck) Read([]byte) (int, error) { <-s; return 0, io.EOF }
-
-func post(t *testing.T, ctx context.Context, c *Client, body io.Reader) (*http.Response, error) {
+func post(t *testing.T, c *Client, body io.Reader) (*http.Response, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", body)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c.Do(req)
 }
 
-var uploads = capacity.Plan{
-	InFlight: 1, Attempts: capacity.NoRetry, Attempt: 300 * time.Millisecond, BodyIdle: 200 * time.Millisecond, Deadline: 2 * time.Second,
-}
-
-func swallow(w http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body)
-	io.WriteString(w, "ok")
-}
-
-func TestARequestBodyThatBlocksHoldsNeitherItsCallNorItsPlace(t *testing.T) {
-	for name, tc := range map[string]struct {
-		ctx   time.Duration // of the caller, 0 for none
-		end   time.Duration
-		phase Phase
-	}{
-		"out of time":     {0, 200 * time.Millisecond, PhaseUpload},
-		"the caller left": {50 * time.Millisecond, 50 * time.Millisecond, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, uploads, nil, swallow, func(t *testing.T, c *Client) {
-				release := make(stuck)
-				body := &source{Reader: io.MultiReader(strings.NewReader("first bytes"), release)}
-				ctx, cancel := context.WithCancel(t.Context())
-				if tc.ctx > 0 {
-					time.AfterFunc(tc.ctx, cancel)
-				}
-				defer cancel()
-				start := time.Now()
-				_, err := post(t, ctx, c, body)
-				body.over.Store(true)
-				if took := time.Since(start); took != tc.end {
-					t.Errorf("Do() took %v, want %v", took, tc.end)
-				}
-				timeout, ok := errors.AsType[*TimeoutError](err)
-				if ok != (tc.phase != "") || ok && (timeout.Phase != tc.phase || !timeout.Unfed) {
-					t.Errorf("Do() = %v, want phase %q with the caller's body to blame", err, tc.phase)
-				}
-				wantIdle(t, c)
-				if got := c.Stats().Uploading; got == 0 {
-					t.Error("uploading = 0, want the Read that is stuck to be seen")
-				}
-				if got := c.Failures(); len(got) != 0 {
-					t.Errorf("Failures() = %v, want none", got)
-				}
-				close(release)
-				synctest.Wait()
-				if s := c.Stats(); s.Uploading != 0 || s.Open != 0 {
-					t.Errorf("uploading, open = %d, %d, want 0, 0", s.Uploading, s.Open)
-				}
-				if late, closes := body.late.Load(), body.closes.Load(); late != 0 || closes != 1 {
-					t.Errorf("reads after the call, closes = %d, %d, want 0, 1", late, closes)
-				}
-			})
-		})
-	}
-}
-
-func TestARequestBodyThatBlocksHoldsNoStreamEither(t *testing.T) {
-	plan := uploads
-	plan.Streams = 2
-	c, _ := streamed(t, plan, nil, nil, swallow)
-	release := make(stuck)
-	for range 4 {
-		body := &source{Reader: io.MultiReader(strings.NewReader("first bytes"), release)}
-		_, err := post(t, t.Context(), c, body)
-		if timeout, ok := errors.AsType[*TimeoutError](err); !ok || timeout.Phase != PhaseUpload || !timeout.Unfed {
-			t.Errorf("Do() = %v, want a TimeoutError of the caller's body", err)
+func TestABodyThatBlocksKeepsNeitherCallNorPlace(t *testing.T) {
+	bubble(t, uploads, nil, slow(0), func(t *testing.T, c *Client) {
+		body := &paused{pieces: 2, pause: 100 * time.Millisecond, free: make(chan struct{})}
+		start := time.Now()
+		_, err := post(t, c, body)
+		timeout, ok := errors.AsType[*TimeoutError](err)
+		if !ok || timeout.Phase != PhaseBodyIdle || !timeout.Unsent {
+			t.Errorf("Do() = %v, want a TimeoutError of a body that gives nothing", err)
+		}
+		if got, want := time.Since(start), 500*time.Millisecond; got != want {
+			t.Errorf("Do() took %v, want two pauses and BodyIdle: %v", got, want)
 		}
 		wantIdle(t, c)
-	}
-	close(release)
-	eventually(t, "the end of every Read", func() bool { return c.Stats().Uploading == 0 })
+		if s := c.Stats(); s.Stuck != 1 || s.Open != 0 {
+			t.Errorf("stuck, connections = %d, %d, want 1, 0", s.Stuck, s.Open)
+		}
+		wantCount(t, c, "request_duration_seconds", "caller", 1)
+		if got := c.Failures(); len(got) > 0 {
+			t.Errorf("Failures() = %v, want none of the upstream", got)
+		}
+		reads := body.reads.Load()
+		close(body.free)
+		synctest.Wait()
+		if got := body.reads.Load(); got != reads || body.closes.Load() != 1 {
+			t.Errorf("reads after the call, closes = %d, %d, want 0, 1", got-reads, body.closes.Load())
+		}
+		if got := c.Stats().Stuck; got != 0 {
+			t.Errorf("stuck = %d, want 0 once the Read has returned", got)
+		}
+	})
 }
 
-func TestASteadyUploadOutlivesItsAttemptAndAStalledOneItsIdleTime(t *testing.T) {
-	for name, stream := range map[string]bool{"call": false, "stream": true} {
+func TestABodyThatMovesIsBoundedByItsPausesAndTheDeadline(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pause time.Duration
+		n     int
+		want  time.Duration
+		phase Phase // "" for none
+	}{
+		"a steady one outlives Attempt":  {200 * time.Millisecond, 10, 2 * time.Second, ""},
+		"a pause is too long":            {400 * time.Millisecond, 10, 300 * time.Millisecond, PhaseBodyIdle},
+		"a steady one ends at Deadline":  {200 * time.Millisecond, 100, 5 * time.Second, PhaseDeadline},
+		"the clock begins after the end": {200 * time.Millisecond, -2, 900 * time.Millisecond, PhaseAttempt},
+	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, uploads, nil, swallow, func(t *testing.T, c *Client) {
-				ctx := t.Context()
-				if stream {
-					ctx = Stream(ctx)
+			handler := slow(0)
+			if tc.n < 0 { // an upstream that takes all and says nothing
+				tc.n = -tc.n
+				handler = slow(time.Hour)
+			}
+			bubble(t, uploads, nil, handler, func(t *testing.T, c *Client) {
+				start := time.Now()
+				resp, err := post(t, c, &paused{pause: tc.pause, pieces: tc.n, then: io.EOF})
+				if err == nil {
+					read(t, resp)
 				}
-				resp, err := post(t, ctx, c, &paced{size: 10 << 10, piece: 1 << 10, every: 150 * time.Millisecond})
-				if err != nil {
-					t.Fatalf("Do() of 1.5 s that never stands still = %v, want a response", err)
+				var phase Phase
+				if timeout, ok := errors.AsType[*TimeoutError](err); ok {
+					phase = timeout.Phase
 				}
-				read(t, resp)
+				if got := time.Since(start); phase != tc.phase || got != tc.want {
+					t.Errorf("Do() = %v after %v, want phase %q after %v", err, got, tc.phase, tc.want)
+				}
 				wantIdle(t, c)
 			})
 		})
 	}
-	t.Run("an upstream that reads no more", func(t *testing.T) {
-		var leave chan struct{}
-		bubble(t, uploads, nil, func(w http.ResponseWriter, r *http.Request) {
-			io.CopyN(io.Discard, r.Body, 10<<10)
-			<-leave
-		}, func(t *testing.T, c *Client) {
-			leave = make(chan struct{})
-			defer close(leave)
-			start := time.Now()
-			_, err := post(t, t.Context(), c, bytes.NewReader(make([]byte, 1<<20)))
-			if timeout, ok := errors.AsType[*TimeoutError](err); !ok || timeout.Phase != PhaseUpload || timeout.Unfed {
-				t.Errorf("Do() = %v, want a TimeoutError of the upload", err)
-			}
-			if took := time.Since(start); took != uploads.BodyIdle {
-				t.Errorf("Do() took %v, want %v", took, uploads.BodyIdle)
-			}
-			wantIdle(t, c)
-			wantCount(t, c, "request_duration_seconds", "timeout", 1)
-		})
-	})
-	t.Run("the deadline bounds it all", func(t *testing.T) {
-		bubble(t, uploads, nil, swallow, func(t *testing.T, c *Client) {
-			start := time.Now()
-			_, err := post(t, t.Context(), c, &paced{size: 1 << 20, piece: 1 << 10, every: 150 * time.Millisecond})
-			if timeout, ok := errors.AsType[*TimeoutError](err); !ok || timeout.Phase != PhaseDeadline {
-				t.Errorf("Do() = %v, want a TimeoutError of the deadline", err)
-			}
-			if took := time.Since(start); took != uploads.Deadline {
-				t.Errorf("Do() took %v, want %v", took, uploads.Deadline)
-			}
-		})
+}
+
+func TestAnUpstreamThatTakesNothingMoreIsSilentForNoLongerThanBodyIdle(t *testing.T) {
+	bubble(t, uploads, nil, func(http.ResponseWriter, *http.Request) { <-time.After(time.Minute) }, func(t *testing.T, c *Client) {
+		start := time.Now()
+		_, err := post(t, c, bytes.NewReader(make([]byte, 10<<20)))
+		timeout, ok := errors.AsType[*TimeoutError](err)
+		if !ok || timeout.Phase != PhaseBodyIdle || timeout.Unsent || time.Since(start) != uploads.BodyIdle {
+			t.Errorf("Do() = %v after %v, want a TimeoutError of BodyIdle, which is the upstream's", err, time.Since(start))
+		}
+		wantCount(t, c, "request_duration_seconds", "timeout", 1)
 	})
 }
 
-func TestAFaultyRequestBodyIsTheCallersAndNotTheUpstreams(t *testing.T) {
-	broken := errors.New("the client has hung up")
+func TestABodyThatFailsIsTheCallersFault(t *testing.T) {
+	mine := &http.MaxBytesError{Limit: 3}
 	for name, tc := range map[string]struct {
-		body   io.Reader
-		length int64
-		is     error
+		body io.Reader
+		is   error
 	}{
-		"fails":     {io.MultiReader(strings.NewReader("first"), failing{broken}), 0, broken},
-		"too large": {http.MaxBytesReader(nil, io.NopCloser(strings.NewReader("first and last")), 5), 0, nil},
-		"too short": {strings.NewReader("first"), 50, nil},
+		"an error": {&paused{pieces: 1, then: mine}, mine},
+		"a panic":  {io.MultiReader(panicBody{nil, "Read"}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			overTLS(t, func(t *testing.T, h2 bool) {
-				if h2 && tc.length > 0 {
-					return // net/http leaves it to the upstream to say so
-				}
-				server, _ := handshakes(t, h2)
-				c := newClient(t, server.URL, capacity.Plan{InFlight: 1}, &Options{Protocols: protocol(h2), Base: &http.Transport{TLSClientConfig: rootsOf(server)}})
-				body := &source{Reader: tc.body}
-				req, _ := http.NewRequestWithContext(t.Context(), "POST", "/", body)
-				req.ContentLength = tc.length
-				_, err := c.Do(req)
-				if _, ok := errors.AsType[*bodyError](err); !ok || tc.is != nil && !errors.Is(err, tc.is) {
-					t.Errorf("Do() = %v, want one of the request's body", err)
-				}
-				if _, ok := errors.AsType[*http.MaxBytesError](err); ok != (name == "too large") {
-					t.Errorf("Do() = %v, want a MaxBytesError: %t", err, !ok)
+			bubble(t, uploads, nil, slow(0), func(t *testing.T, c *Client) {
+				_, err := post(t, c, tc.body)
+				if _, ok := errors.AsType[*CallerError](err); !ok || tc.is != nil && !errors.Is(err, tc.is) {
+					t.Errorf("Do() = %v, want a CallerError of %v", err, tc.is)
 				}
 				wantCount(t, c, "request_duration_seconds", "caller", 1)
-				if got := c.Failures(); len(got) != 0 {
-					t.Errorf("Failures() = %v, want none", got)
-				}
-				eventually(t, "the end of the body", func() bool { return body.closes.Load() > 0 })
-				if got := body.closes.Load(); got != 1 {
-					t.Errorf("closes = %d, want 1", got)
+				if got := c.Failures(); len(got) > 0 {
+					t.Errorf("Failures() = %v, want none of the upstream", got)
 				}
 				wantIdle(t, c)
 			})
@@ -234,73 +158,20 @@ func TestAFaultyRequestBodyIsTheCallersAndNotTheUpstreams(t *testing.T) {
 	}
 }
 
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
-
-func TestAPanicInARequestBodyReachesTheCaller(t *testing.T) {
-	c, _ := loopback(t, capacity.Plan{InFlight: 1}, nil, swallow)
-	for range 3 {
-		body := io.MultiReader(strings.NewReader("first"), panicking{})
-		if got := panicOf(func() { post(t, t.Context(), c, body) }); got != "in Read" {
-			t.Errorf("panic = %v, want that of Read", got)
+func TestNoBodyIsReadAfterAnEarlyAnswerIsClosed(t *testing.T) {
+	c := raw(t, uploads, nil, func(conn net.Conn, r *bufio.Reader) {
+		if _, err := http.ReadRequest(r); err == nil {
+			io.WriteString(conn, "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\nno")
+			io.Copy(io.Discard, r)
 		}
-		wantIdle(t, c)
+	})
+	for range 20 {
+		buffer := make([]byte, 4<<20)
+		resp, err := post(t, c, bytes.NewReader(buffer))
+		if err == nil {
+			resp.Body.Close()
+		}
+		clear(buffer) // the race detector sees a read that goes on
 	}
-}
-
-type panicking struct{}
-
-func (panicking) Read([]byte) (int, error) { panic("in Read") }
-
-func TestNobodyReadsARequestBodyOnceItsCallIsOver(t *testing.T) {
-	for name, repeatable := range map[string]bool{"once": false, "repeatable": true} {
-		t.Run(name, func(t *testing.T) {
-			c, _ := loopback(t, capacity.Plan{InFlight: 1}, nil, func(w http.ResponseWriter, r *http.Request) {
-				http.NewResponseController(w).EnableFullDuplex()
-				w.WriteHeader(http.StatusConflict)
-			})
-			for range 20 {
-				body := &source{Reader: io.LimitReader(zeros{}, 64<<20)}
-				req, _ := http.NewRequestWithContext(t.Context(), "POST", "/", body)
-				req.ContentLength = 64 << 20
-				if repeatable {
-					req.GetBody = func() (io.ReadCloser, error) { return body, nil }
-				}
-				resp, err := c.Do(req)
-				if err == nil {
-					resp.Body.Close()
-				}
-				body.over.Store(true)
-				eventually(t, "the end of the body", func() bool { return body.closes.Load() > 0 })
-				if late, closes := body.late.Load(), body.closes.Load(); late != 0 || closes != 1 {
-					t.Errorf("reads after the call, closes = %d, %d, want 0, 1", late, closes)
-				}
-			}
-			wantIdle(t, c)
-		})
-	}
-}
-
-func TestABodyInMemoryMayBeWrittenToOnceItsCallIsOver(t *testing.T) { // the race detector is who minds
-	plan := capacity.Plan{InFlight: 8, Streams: 8}
-	c, _ := streamed(t, plan, nil, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) })
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			payload := make([]byte, 1<<20)
-			for range 20 {
-				if resp, err := post(t, t.Context(), c, bytes.NewReader(payload)); err == nil {
-					resp.Body.Close()
-				}
-				clear(payload)
-			}
-		})
-	}
-	wg.Wait()
 	wantIdle(t, c)
 }

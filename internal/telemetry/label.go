@@ -26,7 +26,7 @@ const (
 	Protocol
 	TooLarge  // a gRPC message over a limit on its size
 	ProxyBusy // an HTTP 429 from a proxy, which gRPC reads as UNAVAILABLE
-	Caller    // the caller's own fault: what it gave could not be read or sent, or its code panicked
+	Caller    // the caller's own fault: what it gave could not be read or sent, its code panicked, or what it got was not read
 	CodeOK    // the gRPC status codes, in their order: see OfCode
 	Outcomes  = CodeOK + codes
 )
