@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync/atomic"
 	"strings"
 	"testing"
 	"time"
@@ -156,15 +157,15 @@ func TestCancelledByTheServerMayBeRepeated(t *testing.T) {
 }
 
 func TestACloseIsNotRepeatedAsCancelled(t *testing.T) {
-	calls := 0
+	var calls atomic.Int32 // the server is not waited for
 	bubble(t, capacity.Plan{InFlight: 1}, &Options{Methods: idempotent(codes.Canceled)}, &upstream{call: func(ctx context.Context, body []byte) ([]byte, error) {
-		calls++
+		calls.Add(1)
 		return slow(time.Second)(ctx, body)
 	}}, func(t *testing.T, c *Conn) {
 		time.AfterFunc(10*time.Millisecond, func() { c.Close() })
 		err := ask(t.Context(), c)
-		if _, ok := errors.AsType[*RetryError](err); ok || status.Code(err) != codes.Canceled || calls != 1 {
-			t.Errorf("call, calls at the server = %v, %d, want CANCELED after one", err, calls)
+		if _, ok := errors.AsType[*RetryError](err); ok || status.Code(err) != codes.Canceled || calls.Load() != 1 {
+			t.Errorf("call, calls at the server = %v, %d, want CANCELED after one", err, calls.Load())
 		}
 	})
 }

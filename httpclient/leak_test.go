@@ -55,20 +55,11 @@ func TestNoCallHasAGoroutineOfItsOwn(t *testing.T) {
 	bubble(t, capacity.Plan{InFlight: 50}, nil, slow(time.Second), func(t *testing.T, c *Client) {
 		together(t, c, 50) // each of its connections has two
 		synctest.Wait()
-		idle := runtime.NumGoroutine()
+		idle := ours()
 		go together(t, c, 50)
 		<-time.After(550 * time.Millisecond) // between two glances of the timers
-		// One for each caller of the test, one for together, and the server's. Those
-		// of timers that have fired are counted until they have left.
-		got, most := 0, 50+1+50
-		for range 1000 {
-			if got = runtime.NumGoroutine() - idle; got <= most {
-				break
-			}
-			runtime.Gosched()
-		}
-		if got > most {
-			t.Errorf("goroutines for 50 calls = %d, want %d at the most", got, most)
+		if got := ours() - idle; got > 0 {
+			t.Errorf("goroutines for 50 calls = %d, want none but the callers' own", got)
 		}
 		<-time.After(time.Second)
 	})
