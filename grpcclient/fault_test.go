@@ -6,8 +6,8 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync/atomic"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
