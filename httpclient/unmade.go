@@ -26,7 +26,7 @@ type unmade struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (unmade) RoundTrip(req *http.Request) (*http.Response, error) {
-	closeBody(req)
+	closeOurs(req)
 	return nil, errUnmade
 }
 
