@@ -142,11 +142,11 @@ func (l *call) settle(a *attempt, resp *http.Response, err error) (*http.Respons
 func (l *call) explain(err error) error {
 	switch {
 	case l.earlier != nil:
-		return &RetryError{Attempts: l.attempts, Err: err, Earlier: l.earlier}
+		return &RetryError{Attempts: l.attempts, Err: bare(err), Earlier: l.earlier}
 	case l.oneShot:
-		return &OneShotError{err}
+		return &OneShotError{bare(err)}
 	}
-	return err
+	return bare(err)
 }
 
 // now is the time since the call began. It reads half of what time.Now does.
