@@ -46,6 +46,8 @@ func (p *streams) turnedDown() error {
 	if !p.core.options.Protocols.HTTP1() {
 		return errors.New("httpclient: the upstream speaks no HTTP/2, and Options.Protocols nothing else")
 	}
+	p.core.resizing.Lock()
+	defer p.core.resizing.Unlock()
 	if p.plain.CompareAndSwap(false, true) {
 		p.core.gate.Resize(p.core.limitsOf(*p.core.plan.Load()))
 	}

@@ -73,21 +73,23 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // serve reads until the body ends or nobody wants more of it, and closes it.
 func (r *reader) serve() {
+	core := r.upload.attempt.call.core
+	defer func() {
+		core.stuck.Add(1)
+		core.shut(r.shut)
+	}()
 	for {
 		select {
 		case n := <-r.want:
 			if !r.begin() {
-				r.close()
 				return
 			}
 			got := r.read(r.memory[:n])
 			if r.finish(got) {
-				r.close()
 				return
 			}
 			r.got <- got
 		case <-r.done:
-			r.close()
 			return
 		}
 	}
@@ -144,19 +146,10 @@ func (r *reader) stop() {
 	u.mu.Unlock()
 	switch {
 	case !started:
-		go r.close()
+		u.attempt.call.core.closeApart(r.shut)
 	case reading && wakes(u.body):
 		r.shut()
 	}
-}
-
-// close closes the body, which may block or panic as well as its Read.
-func (r *reader) close() {
-	core := r.upload.attempt.call.core
-	core.stuck.Add(1)
-	defer core.stuck.Add(-1)
-	defer func() { _ = recover() }() // a body that nobody needs any more
-	r.shut()
 }
 
 // shut closes the body once.

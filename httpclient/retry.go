@@ -24,8 +24,8 @@ func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 	}
 	pause := backoff.Request.Pause(l.attempts)
 	if resp != nil {
-		if wait, said := retryafter.Parse(resp.Header.Get("Retry-After"), clockOf(resp), longestRetryAfter); said {
-			pause = max(pause, wait, backoff.Request.Bound(l.attempts)/2) // it said busy: never at once
+		if wait, said := retryafter.Parse(resp.Header.Get("Retry-After"), dateOf(resp), longestRetryAfter); said {
+			pause = max(backoff.Request.Half(l.attempts), wait)
 		} else if why == telemetry.RetryBusy {
 			return 0, false // 429 without a word on when
 		}
@@ -42,10 +42,10 @@ func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 	return pause, true
 }
 
-// clockOf is the time at the upstream when it answered, by which it states dates.
-func clockOf(resp *http.Response) time.Time {
-	if t, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		return t
+// dateOf is the upstream's clock, which a date in Retry-After is of.
+func dateOf(resp *http.Response) time.Time {
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		return date
 	}
 	return time.Now()
 }
@@ -123,7 +123,9 @@ func retryableStatus(resp *http.Response) (why telemetry.Retry, safe, ok bool) {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
 		why, safe = telemetry.RetryBusy, true
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTooEarly, http.StatusMisdirectedRequest: // refused unprocessed: RFC 8470, section 5.2, and RFC 9110, section 15.5.20
+		why, safe = telemetry.RetryStatus, true
+	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		why = telemetry.RetryStatus
 	default:
 		return 0, false, false

@@ -78,7 +78,7 @@ func (p *streams) RoundTrip(req *http.Request) (*http.Response, error) {
 			continue
 		}
 		if err != nil {
-			closeBody(req)
+			closeOurs(req)
 			return nil, err
 		}
 		if trace != nil && trace.GotConn != nil {
@@ -109,7 +109,7 @@ func (p *streams) acquire(req *http.Request, trace *httptrace.ClientTrace) (c *s
 // again returns the request to send once more after err, or the error that it
 // ends with.
 func again(req *http.Request, try int, err error) (*http.Request, error) {
-	closeBody(req) // ClientConn leaves it open if it never came to write
+	closeOurs(req) // ClientConn leaves it open if it never came to write
 	if !unprocessed(err) || (hasBody(req) && req.GetBody == nil) {
 		return nil, err
 	}

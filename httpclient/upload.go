@@ -25,6 +25,7 @@ type upload struct {
 	reader   *reader      // nil for what is in memory and can't block
 	progress atomic.Int64 // when the engine last took something, for it has asked for more; -1 before
 	waiting  atomic.Bool  // for the caller's Read
+	gave     atomic.Bool  // something, at the last Read
 
 	length int64 // as the request states it; 0 or less if it does not
 
@@ -124,8 +125,9 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// took takes note of how a Read ended. The mutex is held.
+// took takes note of what a Read gave, and how it ended. The mutex is held.
 func (u *upload) took(n int, err error) {
+	u.gave.Store(n > 0)
 	u.size += int64(n)
 	switch err {
 	case nil:
@@ -180,8 +182,11 @@ func (u *upload) state() (over bool, failed error) {
 // once all is sent, another bound begins to hold.
 func (a *attempt) moved(u *upload) {
 	now := a.call.now()
-	first := u.progress.Swap(int64(now)) < 0
+	first := u.progress.Load() < 0
 	over, _ := u.state()
+	if first || over || u.gave.Load() { // a Read that gives nothing is no progress
+		u.progress.Store(int64(now))
+	}
 	if !first && !over {
 		return // the timer will find out
 	}

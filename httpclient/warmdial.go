@@ -75,12 +75,5 @@ func (w *warming) send(ctx context.Context, engine http.RoundTripper) error {
 	ctx, cancel := context.WithTimeout(ctx, w.core.plan.Load().Attempt)
 	defer cancel()
 	req := w.core.warmRequest(ctx)
-	resp, err := engine.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	if err := unasked(resp, req); err != nil {
-		return err
-	}
-	return finishWarm(req, resp)
+	return warmBy(engine, req)
 }
