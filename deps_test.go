@@ -28,6 +28,8 @@ var allowed = map[string][]string{
 	"readiness":           {}, // it must answer when all else is stuck
 	"readiness/grpcready": {"readiness", grpc, protobuf},
 	"internal/gate":       {""}, // the two refusals
+	"internal/verdict":    {""}, // as above; apart from the next, which links gRPC
+	"internal/verdict/…":  {"internal/verdict", grpc, protobuf},
 	"internal/budget":     {},
 	"internal/backoff":    {},
 	"internal/retryafter": {},

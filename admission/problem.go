@@ -1,71 +1,33 @@
 package admission
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/internal/retryafter"
+	"github.com/offtake-go/offtake/internal/verdict"
 )
 
-// statusClientClosed is nginx's code for a request whose client has left. It is
-// for logs: nobody is there to read it.
-const statusClientClosed = 499
+// statusClientClosed is for logs: see Answer.
+const statusClientClosed = verdict.ClientClosed
 
-// WriteError answers a request whose call of an upstream failed with err:
-//
-//   - offtake.ErrBusy is 429 with Retry-After. Busy is handed on as busy: the
-//     caller's proxies must not take this replica for a broken one.
-//   - offtake.ErrClosed is 503 with Connection: close: this process drains.
-//   - A deadline, ours or the caller's, or anything else with Timeout() true, is
-//     504.
-//   - context.Canceled is 499 without a body. The client has left and reads
-//     nothing of it; but if nothing were written, net/http would answer 200, and
-//     so would every access log.
-//   - The rest is 502.
+// WriteError answers a request whose call of an upstream failed with err, as [Answer]
+// has it: with Retry-After for 429 and 503, and with Connection: close for the latter.
+// 499 has no body. The client has left and reads nothing of it; but if nothing were
+// written, net/http would answer 200, and so would every access log.
 //
 // The body is a problem of RFC 9457 in JSON with fixed texts: no word of err is
 // in it. Log err where it is known what it is about.
 func WriteError(w http.ResponseWriter, err error) {
-	switch status := statusOf(err); status {
-	case statusClientClosed:
+	status, wait := Answer(err)
+	if status == statusClientClosed {
 		w.WriteHeader(status)
-	case http.StatusTooManyRequests:
-		var wait time.Duration
-		if e, ok := errors.AsType[*offtake.Error](err); ok {
-			wait = min(e.RetryAfter, longestRetryAfter)
-		}
-		writeProblem(w, status, wait, false)
-	default:
-		writeProblem(w, status, 0, status == http.StatusServiceUnavailable)
+		return
 	}
-}
-
-// statusOf orders the questions: what is refused here may wrap a deadline, and a
-// call that was canceled may say Timeout.
-func statusOf(err error) int {
-	switch {
-	case errors.Is(err, offtake.ErrBusy):
-		return http.StatusTooManyRequests
-	case errors.Is(err, offtake.ErrClosed):
-		return http.StatusServiceUnavailable
-	case errors.Is(err, context.Canceled):
-		return statusClientClosed
-	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusGatewayTimeout
-	}
-	if t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err); ok && t.Timeout() {
-		return http.StatusGatewayTimeout
-	}
-	return http.StatusBadGateway
+	writeProblem(w, status, wait, status == http.StatusServiceUnavailable)
 }
 
 // refuse answers a request at the door.
@@ -119,6 +81,10 @@ func problemOf(status int) string {
 		return `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"This replica is shutting down. Try again."}` + "\n"
 	case http.StatusGatewayTimeout:
 		return `{"type":"about:blank","title":"Gateway Timeout","status":504,"detail":"The time for this request ran out."}` + "\n"
+	case http.StatusBadRequest:
+		return `{"type":"about:blank","title":"Bad Request","status":400,"detail":"This request can't be passed on as it is."}` + "\n"
+	case http.StatusRequestEntityTooLarge:
+		return `{"type":"about:blank","title":"Request Entity Too Large","status":413,"detail":"This request is too large to be passed on."}` + "\n"
 	default:
 		return `{"type":"about:blank","title":"Bad Gateway","status":502,"detail":"A service that this request needs did not answer as it should."}` + "\n"
 	}

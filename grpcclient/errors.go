@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -133,6 +134,11 @@ func (e *ConnectError) Error() string {
 // Unwrap returns the cause.
 func (e *ConnectError) Unwrap() error { return e.Err }
 
+// Answer is 502 for whoever asked this service: see admission.Answer.
+func (e *ConnectError) Answer() (status int, retryAfter time.Duration) {
+	return http.StatusBadGateway, 0
+}
+
 // GRPCStatus is UNAVAILABLE.
 func (e *ConnectError) GRPCStatus() *status.Status {
 	return withReason(codes.Unavailable, e.Error(), NoConnection)
@@ -157,6 +163,14 @@ func (e *RequestError) Unwrap() error { return e.Err }
 
 // TooLarge says whether it is the size of the message.
 func (e *RequestError) TooLarge() bool { return status.Code(e.Err) == codes.ResourceExhausted }
+
+// Answer is 400 for whoever asked this service, or 413: see admission.Answer.
+func (e *RequestError) Answer() (status int, retryAfter time.Duration) {
+	if e.TooLarge() {
+		return http.StatusRequestEntityTooLarge, 0
+	}
+	return http.StatusBadRequest, 0
+}
 
 // GRPCStatus is grpc-go's, with a reason.
 func (e *RequestError) GRPCStatus() *status.Status {

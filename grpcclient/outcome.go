@@ -9,8 +9,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/offtake-go/offtake"
 	"github.com/offtake-go/offtake/internal/gate"
 	"github.com/offtake-go/offtake/internal/telemetry"
+	"github.com/offtake-go/offtake/internal/verdict/grpcverdict"
 )
 
 // bound is a limit of this client, as the cause of a context that it ended.
@@ -131,6 +133,33 @@ var errCut = status.Error(codes.Unavailable, "grpcclient: the connection ended b
 // metrics and traces hears of it.
 var errPanicked = status.Error(codes.Unknown, "grpcclient: an interceptor or a codec panicked")
 
+// OutcomeOf is the label that an error of a call has in the metrics, wrapped or not: a
+// word of this side in small letters, as "busy", "timeout", "canceled", "connect" or
+// "caller", or the code that the other side has said in capitals, "OK" for nil. [ReasonOf]
+// tells apart what has the same label; admission.Answer and grpcadmission.Error say how
+// to answer it.
+func OutcomeOf(err error) string {
+	for at := err; at != nil; at = errors.Unwrap(at) {
+		switch at.(type) { //nolint:errorlint // it walks
+		case *refusal, *ContextError, *TimeoutError, *ConnectError, *RequestError, *RetryError:
+			return outcomeOf(at).String()
+		}
+	}
+	if _, ok := status.FromError(err); !ok {
+		switch {
+		case errors.Is(err, offtake.ErrBusy):
+			return telemetry.Busy.String()
+		case errors.Is(err, offtake.ErrClosed):
+			return telemetry.Closed.String()
+		case errors.Is(err, context.Canceled):
+			return telemetry.Canceled.String()
+		case errors.Is(err, context.DeadlineExceeded):
+			return telemetry.Timeout.String()
+		}
+	}
+	return outcomeOf(err).String()
+}
+
 // outcomeOf puts the error of a call into the closed set.
 func outcomeOf(err error) telemetry.Outcome {
 	switch e := err.(type) { //nolint:errorlint // they come from here as they are; what they wrap may be another client's
@@ -163,9 +192,9 @@ func outcomeOf(err error) telemetry.Outcome {
 	}
 	s := status.Convert(err)
 	switch {
-	case s.Code() == codes.ResourceExhausted && tooLarge(s.Message()):
+	case s.Code() == codes.ResourceExhausted && grpcverdict.TooLarge(s.Message()):
 		return telemetry.TooLarge
-	case s.Code() == codes.Unavailable && proxyBusy(s.Message()):
+	case s.Code() == codes.Unavailable && grpcverdict.ProxyBusy(s.Message()):
 		return telemetry.ProxyBusy
 	}
 	return telemetry.OfCode(uint32(s.Code()))

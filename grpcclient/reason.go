@@ -7,6 +7,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/offtake-go/offtake/internal/verdict/grpcverdict"
 )
 
 // Domain is that of every google.rpc.ErrorInfo of this module, the server's too.
@@ -61,24 +63,16 @@ func ReasonOf(err error) Reason {
 	switch {
 	case s.Code() == codes.ResourceExhausted && retry:
 		return ServerBusy
-	case s.Code() == codes.ResourceExhausted && tooLarge(s.Message()):
+	case s.Code() == codes.ResourceExhausted && grpcverdict.TooLarge(s.Message()):
 		return TooLarge
-	case s.Code() == codes.Unavailable && proxyBusy(s.Message()):
+	case s.Code() == codes.Unavailable && grpcverdict.ProxyBusy(s.Message()):
 		return ProxyBusy
 	}
 	return ""
 }
 
-// It is ugly to read a message's text. But grpc-go gives neither of these anything
-// else, at the client or at the server, and without them a label would call a
-// message of 5 MB "busy" and a proxy that is busy "broken". Nothing is decided by
-// them for the upstream: what of it may be sent again follows from codes and details
-// alone.
-
-func tooLarge(message string) bool { return strings.Contains(message, "larger than max") }
-
 // These two are asked only where no byte has come from the server, so that what it says
-// can't be taken for them.
+// can't be taken for them. grpc-go gives them nothing but their text.
 
 func unencodable(message string) bool {
 	return strings.HasPrefix(message, "grpc: error while marshaling") || strings.HasPrefix(message, "grpc: error while compressing")
@@ -86,10 +80,6 @@ func unencodable(message string) bool {
 
 func unsendable(message string) bool {
 	return strings.HasPrefix(message, "trying to send message larger than max")
-}
-
-func proxyBusy(message string) bool {
-	return strings.HasPrefix(message, "unexpected HTTP status code received from server: 429")
 }
 
 func (s Stage) reason() Reason {

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/offtake-go/offtake/internal/backoff"
 	"github.com/offtake-go/offtake/internal/incoming"
 	"github.com/offtake-go/offtake/internal/telemetry"
+	"github.com/offtake-go/offtake/internal/verdict/grpcverdict"
 )
 
 // again decides whether the call is sent once more, and after what pause. The
@@ -80,12 +80,7 @@ func (a *attempt) told(s *status.Status) (after time.Duration, may bool) {
 	case word > 0:
 		return max(1, time.Duration(word-1)*time.Millisecond), true
 	}
-	for _, d := range s.Details() {
-		if info, ok := d.(*errdetails.RetryInfo); ok {
-			return max(1, info.GetRetryDelay().AsDuration()), true
-		}
-	}
-	return 0, true
+	return grpcverdict.RetryAfter(s), true
 }
 
 // retryable says why the end of an attempt may be repeated.
@@ -124,7 +119,7 @@ func (l *call) repeats(code codes.Code) bool {
 // unavailable tells the three apart that UNAVAILABLE stands for.
 func unavailable(a *attempt, s *status.Status) telemetry.Retry {
 	switch {
-	case proxyBusy(s.Message()):
+	case grpcverdict.ProxyBusy(s.Message()):
 		return telemetry.RetryProxyBusy
 	case a.core.balancing.own && !a.has(markReceived):
 		return telemetry.RetryReset

@@ -131,7 +131,7 @@ func post(ctx context.Context, c *httpclient.Client, path string) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %d", resp.StatusCode)
+		return admission.NewResponseError(resp) // busy there is busy here, with its time
 	}
 	return nil
 }
