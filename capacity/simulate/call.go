@@ -75,11 +75,14 @@ func (e *engine) startAttempt(i int32) {
 }
 
 // attemptTimedOut gives up an attempt from the caller's side. The proxy sees that
-// its client is gone, which says nothing about the replica.
+// its client is gone, which says nothing about the replica; to a client that knows its
+// endpoints it does.
 func (e *engine) attemptTimedOut(i int32) {
 	if r := e.calls[i].request; r != none {
+		h := e.requests[r].host
 		e.detach(r)
 		e.abandon(r)
+		e.judge(e.proxies[e.calls[i].proxy], h, answer{504, CallerTimeout})
 		e.m.triesEnded[CallerTimeout]++
 	}
 	e.endTry(i)

@@ -66,6 +66,10 @@ func (p *Proxy) check(m *mistakes) {
 	m.count("Proxy.MaxRequests", p.MaxRequests, 0, maxPlaces, "it is a number of requests in flight; 0 is no breaker")
 	m.number("Proxy.PanicThreshold", p.PanicThreshold, 0, 100, "it is a percentage of healthy replicas; 0 never panics")
 	m.optional("Proxy.Backoff", p.Backoff)
+	p.HealthCheck.check(m)
+	if p.LeaveOut != nil {
+		p.LeaveOut.check(m)
+	}
 	if p.Outlier != nil {
 		p.Outlier.check(m)
 	}
@@ -85,6 +89,14 @@ func (o *Outlier) check(m *mistakes) {
 	}
 	if o.CapRule > CapOvershoot {
 		m.add(at("CapRule"), fmt.Sprintf("there is no rule %d", o.CapRule), "CapFloor would do")
+	}
+	for name, share := range map[string]*Share{
+		"Consecutive5xx": o.Enforcing.Consecutive5xx, "ConsecutiveGateway": o.Enforcing.ConsecutiveGateway, "ConsecutiveLocal": o.Enforcing.ConsecutiveLocal,
+		"SuccessRate": o.Enforcing.SuccessRate, "FailurePercentage": o.Enforcing.FailurePercentage,
+	} {
+		if share != nil {
+			m.share(at("Enforcing."+name), *share, "it is the share of detections that eject")
+		}
 	}
 	if r := o.SuccessRate; r != nil {
 		m.count(at("SuccessRate.MinHosts"), r.MinHosts, 1, maxCount, "it is a number of replicas")
@@ -195,6 +207,10 @@ func (s *Scenario) checkEvent(m *mistakes, i int) {
 		for j, n := range list.numbers {
 			m.count(fmt.Sprintf("%s[%d]", at(list.name), j), n, 1, maxCount, "replicas count from 1")
 		}
+	}
+	if slow := ev.Slow; slow != nil {
+		m.count(at("Slow.Replicas"), slow.Replicas, 1, maxCount, "it is how many replicas become slow, oldest first")
+		m.number(at("Slow.By"), slow.By, 1, 1e6, "it is how many times slower they are; 1 is as fast as the others")
 	}
 	if r := ev.Rollout; r != nil {
 		r.check(m, at("Rollout"), s.Service.Replicas)

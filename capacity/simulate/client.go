@@ -58,7 +58,7 @@ func (e *engine) send(i int32) {
 	}
 	// A latency is drawn even for what will hang: then two scenarios that differ in
 	// Hang alone see the same latencies.
-	after := e.latency.draw(e.serving)
+	after := int64(float64(e.latency.draw(e.serving)) * r.replica.slow)
 	if e.upstream.Hang == 0 || e.serving.Float64() >= float64(e.upstream.Hang) {
 		e.timers.add(e.now+after, answered, i, r.attemptGen)
 	}

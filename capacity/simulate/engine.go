@@ -84,6 +84,9 @@ func (e *engine) addProxies() {
 		if o := e.s.Proxy.Outlier; o != nil {
 			e.timers.add(e.jitter.Int64N(int64(o.Interval)), sweep, p.id, 0)
 		}
+		if c := e.s.Proxy.HealthCheck; c.Interval > 0 {
+			e.timers.add(e.jitter.Int64N(int64(c.Interval)), healthCheck, p.id, 0)
+		}
 	}
 }
 
@@ -118,7 +121,7 @@ func (e *engine) addReplicas() {
 			e.timers.add(e.jitter.Int64N(int64(period)), probe, rep.id, rep.gen)
 		}
 		for _, p := range e.proxies {
-			p.add(rep)
+			p.add(rep, false)
 		}
 	}
 	for _, p := range e.proxies {
@@ -174,6 +177,10 @@ func (e *engine) take(t timer) {
 		e.reconcile()
 	case sweep:
 		e.sweepProxy(e.proxies[t.id])
+	case healthCheck:
+		e.checkHosts(e.proxies[t.id])
+	case healthTimeout:
+		e.checksTimedOut(e.proxies[t.id])
 	case endpoints:
 		e.pushEndpoints()
 	case callTimeout, callRetry, tryTimeout, tryRetry:

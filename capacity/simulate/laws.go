@@ -9,7 +9,7 @@ func (e *engine) check() {
 	}
 	e.checkRequests()
 	for _, p := range e.proxies {
-		active, ejected := 0, 0
+		active, ejected, leftOut := 0, 0, 0
 		for i := range e.calls {
 			if c := &e.calls[i]; c.live && c.request != none && c.proxy == p.id {
 				active++
@@ -22,6 +22,14 @@ func (e *engine) check() {
 			if h.monitor.ejected {
 				ejected++
 			}
+		}
+		for _, h := range p.hosts {
+			if h.trickle.out {
+				leftOut++
+			}
+		}
+		if o := e.s.Proxy.LeaveOut; leftOut != p.leftOut || o != nil && leftOut > o.most(len(p.hosts)) {
+			e.fail("client %d counts %d of %d replicas left out, and has %d", p.id, p.leftOut, len(p.hosts), leftOut)
 		}
 		if active != p.active || p.retrying < 0 || p.retrying > p.active+e.liveCalls {
 			e.fail("proxy %d counts %d in flight and %d retries, and has %d", p.id, p.active, p.retrying, active)

@@ -67,13 +67,24 @@ func anything(seed uint64) Scenario {
 			s.Proxy.Outlier.FailurePercentage = &FailurePercentage{MinHosts: 2, Volume: 5, Threshold: 50}
 		}
 	}
+	if flip() {
+		s.Proxy.LeaveOut = &LeaveOut{Failures: 1 + r.IntN(3), Most: Share(r.Float64()), Pause: 50*time.Millisecond + upTo(time.Second)}
+	}
+	if flip() {
+		s.Proxy.HealthCheck = HealthCheck{Interval: 100*time.Millisecond + upTo(time.Second), Unhealthy: 1 + r.IntN(3), Healthy: 1 + r.IntN(2)}
+	}
+	if o := s.Proxy.Outlier; o != nil && flip() {
+		half := Share(r.Float64())
+		o.Enforcing = Enforcing{Consecutive5xx: &half, SuccessRate: &half}
+	}
 	for range r.IntN(6) {
 		n := []int{1 + r.IntN(8)}
 		limit, share := r.IntN(20), Share(r.Float64())
 		s.Events = append(s.Events, []Event{
 			{Wedge: n}, {Break: n}, {Heal: n}, {Restart: n}, {Limit: &limit}, {Errors: &share}, {Hang: &share},
 			{Rollout: &Rollout{MinReady: upTo(time.Second)}}, {Latency: &Latency{Exponential: 200 * time.Millisecond}},
-		}[r.IntN(9)])
+			{Slow: &Slow{Replicas: 1 + r.IntN(3), By: 1 + 50*r.Float64()}},
+		}[r.IntN(10)])
 		s.Events[len(s.Events)-1].At = upTo(20 * time.Second)
 	}
 	return s
@@ -147,12 +158,13 @@ func TestMemoryDoesNotGrowWithTheRun(t *testing.T) {
 
 func TestALawThatBreaksIsReported(t *testing.T) {
 	for name, bend := range map[string]func(*engine){
-		"a place held by nobody":  func(e *engine) { e.replicas[0].client.used++ },
-		"a call that never ends":  func(e *engine) { e.begun++ },
-		"a call that ends twice":  func(e *engine) { e.finish(e.freeCalls[0], served) },
-		"a request nobody counts": func(e *engine) { e.proxies[0].active++ },
-		"an ejection too many":    func(e *engine) { e.proxies[0].ejected++ },
-		"a request lost upstream": func(e *engine) { e.upstreamInFlight-- },
+		"a place held by nobody":         func(e *engine) { e.replicas[0].client.used++ },
+		"a call that never ends":         func(e *engine) { e.begun++ },
+		"a call that ends twice":         func(e *engine) { e.finish(e.freeCalls[0], served) },
+		"a request nobody counts":        func(e *engine) { e.proxies[0].active++ },
+		"an ejection too many":           func(e *engine) { e.proxies[0].ejected++ },
+		"a replica left out that is not": func(e *engine) { e.proxies[0].leftOut++ },
+		"a request lost upstream":        func(e *engine) { e.upstreamInFlight-- },
 	} {
 		s, err := incident(10, 1, time.Minute).Resolve()
 		if err != nil {

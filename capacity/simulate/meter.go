@@ -25,7 +25,7 @@ type meter struct {
 	queue, inFlight                 gauge
 	ready, ejected, panicking       gauge
 	ejections, capRefused, restarts tally
-	detected                        int64
+	detected, leftOut, checkedOut   int64
 	panicPicks, panicEntries        int64
 	mostOut                         int
 	leastHealthy                    float64 // percent
@@ -68,6 +68,7 @@ func (m *meter) begin(now int64) {
 	m.late, m.held, m.wasted, m.attempts = 0, 0, 0, 0
 	m.gatesRefused, m.retriesSaved = 0, 0
 	m.detected, m.panicPicks, m.panicEntries = 0, 0, 0
+	m.leftOut, m.checkedOut = 0, 0
 	m.mostOut, m.leastHealthy = 0, 100
 }
 

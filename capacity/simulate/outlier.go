@@ -25,7 +25,7 @@ func (e *engine) observe(p *proxy, h *host, a answer) {
 			m.local++
 			if m.local == o.ConsecutiveLocal && !m.ejected {
 				m.local = 0
-				e.detect(p, h)
+				e.detect(p, h, o.Enforcing.ConsecutiveLocal)
 			}
 			return
 		}
@@ -41,7 +41,7 @@ func (e *engine) observe(p *proxy, h *host, a answer) {
 		m.gateway++
 		if m.gateway == o.ConsecutiveGateway && !m.ejected {
 			m.gateway = 0
-			e.detect(p, h)
+			e.detect(p, h, o.Enforcing.ConsecutiveGateway)
 		}
 	} else {
 		m.gateway = 0
@@ -51,15 +51,19 @@ func (e *engine) observe(p *proxy, h *host, a answer) {
 	// its release clears the counters.
 	if m.errors == int(o.Consecutive5xx) && !m.ejected {
 		m.errors = 0
-		e.detect(p, h)
+		e.detect(p, h, o.Enforcing.Consecutive5xx)
 	}
 }
 
-// detect ejects h unless observing or over the cap.
-func (e *engine) detect(p *proxy, h *host) {
+// detect ejects h unless observing or over the cap, or by the chance with which its
+// detector is not enforced.
+func (e *engine) detect(p *proxy, h *host, enforced *Share) {
 	o := e.s.Proxy.Outlier
 	e.m.detected++
 	if o.Observe || h.monitor.ejected {
+		return
+	}
+	if enforced != nil && e.jitter.Float64() >= float64(*enforced) {
 		return
 	}
 	if !o.admits(p.ejected, len(p.hosts)) {
@@ -150,7 +154,7 @@ func (e *engine) compareRates(p *proxy, s *SuccessRate) {
 	floor := mean - s.StdevFactor*math.Sqrt(max(0, squares/float64(n)-mean*mean))
 	for _, h := range p.hosts {
 		if h.monitor.total >= s.Volume && h.monitor.rate() < floor {
-			e.detect(p, h)
+			e.detect(p, h, e.s.Proxy.Outlier.Enforcing.SuccessRate)
 		}
 	}
 }
@@ -167,7 +171,7 @@ func (e *engine) compareFailures(p *proxy, f *FailurePercentage) {
 	}
 	for _, h := range p.hosts {
 		if h.monitor.total >= f.Volume && 100-h.monitor.rate() >= f.Threshold {
-			e.detect(p, h)
+			e.detect(p, h, e.s.Proxy.Outlier.Enforcing.FailurePercentage)
 		}
 	}
 }

@@ -11,6 +11,8 @@ type host struct {
 	removed bool
 	active  int // requests of this proxy
 	monitor monitor
+	checkup
+	trickle trickle
 }
 
 // A proxy is the running state of a Proxy.
@@ -24,6 +26,7 @@ type proxy struct {
 
 	active, retrying int
 	ejected          int
+	leftOut          int
 	panicking        bool
 }
 
@@ -34,8 +37,10 @@ type level struct {
 	panic        bool
 }
 
-func (p *proxy) add(rep *replica) {
-	p.hosts = append(p.hosts, &host{replica: rep})
+// add makes a host of rep. One that comes while a proxy checks hosts is out until it
+// has passed once.
+func (p *proxy) add(rep *replica, failing bool) {
+	p.hosts = append(p.hosts, &host{replica: rep, checkup: checkup{failing: failing}})
 }
 
 // forget removes rep from the proxy's hosts.
@@ -49,6 +54,7 @@ func (e *engine) forget(p *proxy, rep *replica) {
 	if h.monitor.ejected {
 		e.countEjected(p, -1)
 	}
+	p.readmit(h)
 	p.hosts = slices.Delete(p.hosts, i, i+1)
 }
 
@@ -65,7 +71,7 @@ func (e *engine) refresh(p *proxy) {
 			l = &p.levels[1]
 		}
 		l.all = append(l.all, h)
-		if !h.monitor.ejected {
+		if !h.monitor.ejected && !h.failing && !h.trickle.out {
 			l.healthy = append(l.healthy, h)
 		}
 	}
@@ -143,6 +149,9 @@ func (l *level) availability() int {
 
 // pick chooses the host for the next try, or nil if there is none.
 func (e *engine) pick(p *proxy) *host {
+	if h := p.due(e.now); h != nil {
+		return h
+	}
 	l := &p.levels[0]
 	if len(p.levels) > 1 && e.picking.IntN(100) >= l.load {
 		l = &p.levels[1]

@@ -23,10 +23,24 @@ func (e *engine) play(ev *Event) {
 	}
 	e.each(ev.Wedge, func(rep *replica) { rep.wedged = true })
 	e.each(ev.Break, func(rep *replica) { rep.broken = true })
-	e.each(ev.Heal, func(rep *replica) { rep.wedged, rep.broken = false, false })
+	e.each(ev.Heal, func(rep *replica) { rep.wedged, rep.broken, rep.slow = false, false, 1 })
+	if ev.Slow != nil {
+		e.slow(*ev.Slow)
+	}
 	e.each(ev.Restart, e.restart)
 	if ev.Rollout != nil {
 		e.startRollout(*ev.Rollout)
+	}
+}
+
+// slow slows the oldest replicas that are not on their way out.
+func (e *engine) slow(s Slow) {
+	left := s.Replicas
+	for _, rep := range e.replicas {
+		if left > 0 && !rep.leaving {
+			rep.slow = s.By
+			left--
+		}
 	}
 }
 
@@ -66,6 +80,9 @@ func (ev *Event) text() string {
 		if len(list.numbers) > 0 {
 			say("%s: %s", list.what, strings.Trim(fmt.Sprint(list.numbers), "[]"))
 		}
+	}
+	if ev.Slow != nil {
+		say("%d replicas become %g times slower", ev.Slow.Replicas, ev.Slow.By)
 	}
 	if ev.Rollout != nil {
 		say("a rollout")

@@ -63,6 +63,13 @@ type Proxy struct {
 
 	// Outlier ejects replicas that fail; nil never does.
 	Outlier *Outlier `yaml:"outlier"`
+
+	// HealthCheck asks replicas how they are; the default never does.
+	HealthCheck HealthCheck `yaml:"healthCheck"`
+
+	// LeaveOut makes a client of the proxy that knows its endpoints, as those of this
+	// module do; nil does not. It goes with LeastRequest, and without Outlier.
+	LeaveOut *LeaveOut `yaml:"leaveOut"`
 }
 
 // A CapRule is how an implementation reads MaxEjectionPercent.
@@ -118,12 +125,27 @@ type Outlier struct {
 	// percentages at 0.
 	Observe bool `yaml:"observe"`
 
+	// Enforcing is which share of its detections each detector acts on; the default is
+	// all of them.
+	Enforcing Enforcing `yaml:"enforcing"`
+
 	// SuccessRate ejects by comparing success rates of replicas; nil is off, as in
 	// Istio.
 	SuccessRate *SuccessRate `yaml:"successRate"`
 
 	// FailurePercentage ejects over an error rate; nil is off.
 	FailurePercentage *FailurePercentage `yaml:"failurePercentage"`
+}
+
+// Enforcing is Envoy's enforcing percentages: the chance that a detection ejects.
+// A nil one is 100 %, which is Istio's; note that Envoy's own default is 0 for the
+// gateway and the failure percentage detectors.
+type Enforcing struct {
+	Consecutive5xx     *Share `yaml:"consecutive5xx"`
+	ConsecutiveGateway *Share `yaml:"consecutiveGateway"`
+	ConsecutiveLocal   *Share `yaml:"consecutiveLocal"`
+	SuccessRate        *Share `yaml:"successRate"`
+	FailurePercentage  *Share `yaml:"failurePercentage"`
 }
 
 // A SuccessRate detector ejects replicas whose success rate is under the mean of

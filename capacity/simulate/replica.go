@@ -17,6 +17,7 @@ type replica struct {
 	readyAt   int64 // since when
 
 	wedged, broken bool
+	slow           float64 // multiplies its latencies
 
 	door, client gate
 	failures     int    // of the liveness probe, in a row
@@ -29,7 +30,7 @@ func (e *engine) addReplica() *replica {
 	service := &e.s.Service
 	rep := &replica{
 		id: int32(len(e.replicas)), zone: len(e.replicas) % service.Zones,
-		door: newGate(service.Door), client: newGate(service.Client.Pool), probing: none,
+		door: newGate(service.Door), client: newGate(service.Client.Pool), probing: none, slow: 1,
 	}
 	e.replicas = append(e.replicas, rep)
 	return rep
@@ -108,11 +109,12 @@ func (e *engine) pushEndpoints() {
 	for _, p := range e.proxies {
 		for _, change := range e.memberships[:due] {
 			if change.ready {
-				p.add(change.replica)
+				p.add(change.replica, e.s.Proxy.HealthCheck.Interval > 0 && !e.passes(change.replica))
 			} else {
 				e.forget(p, change.replica)
 			}
 		}
+		e.readmitTooMany(p)
 		e.refresh(p)
 	}
 	e.memberships = slices.Delete(e.memberships, 0, due)

@@ -69,6 +69,12 @@ func (p *Proxy) resolve() {
 		p.RetryOn = []int{502, 503, 504}
 	}
 	orElse(&p.MinRetries, envoyMinRetries)
+	p.HealthCheck.resolve()
+	if p.LeaveOut != nil {
+		o := *p.LeaveOut
+		o.resolve()
+		p.LeaveOut = &o
+	}
 	if p.Outlier != nil {
 		o := *p.Outlier
 		o.resolve()

@@ -91,6 +91,10 @@ type Mesh struct {
 	// in panic.
 	PanicTime                time.Duration
 	PanicEntries, PanicPicks int64
+
+	// LeftOut is how often a client left a replica out by Proxy.LeaveOut, CheckedOut
+	// how often one was taken out by Proxy.HealthCheck.
+	LeftOut, CheckedOut int64
 }
 
 // result sums up the run.
@@ -112,6 +116,7 @@ func (e *engine) result(seed uint64) *Result {
 			MostEjected: m.mostOut, LeastHealthyPercent: m.leastHealthy,
 			PanicTime:    time.Duration(m.panicking.area) / time.Duration(len(e.proxies)),
 			PanicEntries: m.panicEntries, PanicPicks: m.panicPicks,
+			LeftOut: m.leftOut, CheckedOut: m.checkedOut,
 		},
 	}
 	var byCause [causes]int64

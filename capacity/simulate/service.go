@@ -114,6 +114,16 @@ type Rollout struct {
 	MinReady time.Duration `yaml:"minReady"`
 }
 
+// A Slow is replicas that answer, but late: a neighbour takes their processor, or a
+// disk is dying.
+type Slow struct {
+	// Replicas is how many of those that are there become slow, oldest first. Required.
+	Replicas int `yaml:"replicas"`
+
+	// By is how many times slower each request through them is. Required.
+	By float64 `yaml:"by"`
+}
+
 // An Event changes something at a time. Any number of its fields may be set; nil
 // and empty ones change nothing.
 type Event struct {
@@ -130,11 +140,15 @@ type Event struct {
 	Hang    *Share   `yaml:"hang"`
 
 	// Wedge makes replicas take requests and never answer, Break makes them answer
-	// 503 at once, Heal ends both. Replicas count from 1 in the order in which they
+	// 503 at once, Heal ends both and Slow. Replicas count from 1 in the order in which they
 	// were created; one that is not there is left out.
 	Wedge []int `yaml:"wedge"`
 	Break []int `yaml:"break"`
 	Heal  []int `yaml:"heal"`
+
+	// Slow makes replicas slower than the others, the commonest fault of all. Heal,
+	// or a Slow by 1, ends it.
+	Slow *Slow `yaml:"slow"`
 
 	// Restart kills these processes; Kubernetes starts them again.
 	Restart []int `yaml:"restart"`

@@ -16,22 +16,24 @@ const (
 )
 
 const (
-	arrival      kind = timeouts + iota // the next call is due
-	callRetry                           // the pause before a caller's retry is over
-	tryRetry                            // the pause before a proxy's retry is over
-	attemptRetry                        // the pause before a client's retry is over
-	answered                            // the upstream answers
-	sweep                               // Outlier.Interval of a proxy
-	probe                               // Liveness.Period of a replica
-	probeTimeout                        // Liveness.Timeout of a replica
-	started                             // a process runs
-	warmed                              // its pools are warm
-	endpoints                           // proxies see replicas come or go
-	reconcile                           // a rollout looks again
-	stopped                             // PreStop is over
-	killed                              // Grace is over
-	scripted                            // an Event is due
-	beginning                           // Settle is over
+	arrival       kind = timeouts + iota // the next call is due
+	callRetry                            // the pause before a caller's retry is over
+	tryRetry                             // the pause before a proxy's retry is over
+	attemptRetry                         // the pause before a client's retry is over
+	answered                             // the upstream answers
+	sweep                                // Outlier.Interval of a proxy
+	healthCheck                          // HealthCheck.Interval of a proxy
+	healthTimeout                        // HealthCheck.Timeout of a proxy
+	probe                                // Liveness.Period of a replica
+	probeTimeout                         // Liveness.Timeout of a replica
+	started                              // a process runs
+	warmed                               // its pools are warm
+	endpoints                            // proxies see replicas come or go
+	reconcile                            // a rollout looks again
+	stopped                              // PreStop is over
+	killed                               // Grace is over
+	scripted                             // an Event is due
+	beginning                            // Settle is over
 )
 
 // A timer is due at a time, for the entity with this index. gen must still be the

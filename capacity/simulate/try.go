@@ -77,6 +77,7 @@ func (e *engine) tryTimedOut(i int32) {
 	e.detach(r)
 	e.abandon(r)
 	e.observe(p, h, answer{504, ProxyTimeout})
+	e.judge(p, h, answer{504, ProxyTimeout})
 	e.m.triesEnded[ProxyTimeout]++
 	e.tryEnded(i, answer{504, ProxyTimeout})
 }
@@ -86,6 +87,7 @@ func (e *engine) replied(r int32, a answer) {
 	i, h := e.requests[r].call, e.requests[r].host
 	e.detach(r)
 	e.observe(e.proxies[e.calls[i].proxy], h, a)
+	e.judge(e.proxies[e.calls[i].proxy], h, a)
 	e.m.triesEnded[a.cause]++
 	e.tryEnded(i, a)
 }

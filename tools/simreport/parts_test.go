@@ -30,7 +30,7 @@ func TestSweepReadsRangesAndLists(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"maxEjectionPercent":           "has no values",
-		"timeout=1s,2s":                "may be any of callers.timeout, proxy.timeout, service.liveness.timeout",
+		"timeout=1s,2s":                "may be any of callers.timeout, proxy.timeout, proxy.healthCheck.timeout, service.liveness.timeout",
 		"perTry=1s..5ms/1s":            "different units",
 		"maxEjectionPercent=50..10/10": "upwards",
 		"maxEjectionPercent=1..10/0":   "upwards",

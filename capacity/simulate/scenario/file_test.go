@@ -188,3 +188,44 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestReadsTheFaultsAndPoliciesOfAReplica(t *testing.T) {
+	const text = `contract: {file: offtake.yaml}
+proxy:
+  pick: leastRequest
+  healthCheck: {interval: 5s, unhealthy: 2}
+  leaveOut: {failures: 2, most: 50%, pause: 1s}
+  outlier: {enforcing: {consecutive5xx: 50%, successRate: 0%}}
+events:
+  - {at: 2m, slow: {replicas: 2, by: 20}}
+`
+	f, err := Parse("s.yaml", []byte(text), contractOf(t, payment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, none := simulate.Share(0.5), simulate.Share(0)
+	if got, want := f.Proxy.HealthCheck, (simulate.HealthCheck{Interval: 5 * time.Second, Unhealthy: 2}); got != want {
+		t.Errorf("healthCheck = %+v, want %+v", got, want)
+	}
+	if got, want := *f.Proxy.LeaveOut, (simulate.LeaveOut{Failures: 2, Most: 0.5, Pause: time.Second}); got != want {
+		t.Errorf("leaveOut = %+v, want %+v", got, want)
+	}
+	if got, want := f.Proxy.Outlier.Enforcing, (simulate.Enforcing{Consecutive5xx: &half, SuccessRate: &none}); !reflect.DeepEqual(got, want) {
+		t.Errorf("enforcing = %+v, want %+v", got, want)
+	}
+	if got, want := *f.Events[0].Slow, (simulate.Slow{Replicas: 2, By: 20}); got != want {
+		t.Errorf("slow = %+v, want %+v", got, want)
+	}
+	for bad, want := range map[string]string{
+		"events: [{at: 2m, slow: {replicas: 0, by: 20}}]":           "events[0].slow.replicas",
+		"events: [{at: 2m, slow: {replicas: 1, by: 0.5}}]":          "events[0].slow.by",
+		"proxy: {healthCheck: {interval: 1s, timeout: 2s}}":         "proxy.healthCheck.timeout",
+		"proxy: {leaveOut: {failures: -1}}":                         "proxy.leaveOut.failures",
+		"proxy: {outlier: {enforcing: {consecutiveGateway: 200%}}}": "proxy.outlier.enforcing.consecutiveGateway",
+	} {
+		_, err := Parse("s.yaml", []byte("contract: {file: offtake.yaml}\n"+bad+"\n"), contractOf(t, payment))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%s) = %v, want a mistake in %s", bad, err, want)
+		}
+	}
+}

@@ -55,6 +55,7 @@ func TestIncidentsHappenAndTheirTwinsDoNot(t *testing.T) {
 		{"cold-rollout", time.Minute, 0.003, 0.02, func(r *simulate.Result) bool { return r.Mesh.PanicTime > 10*time.Second && r.Mesh.MostEjected >= 18 }},
 		{"helpful-breaker", 5 * time.Minute, 0.005, 0.4, func(r *simulate.Result) bool { return r.Restarts > 20 && r.Mesh.CapRefused > 0 }},
 		{"brown-out", 3 * time.Minute, 0.001, 0.5, func(r *simulate.Result) bool { return r.Calls.Failed[simulate.NoHealthy] > 0 }},
+		{"slow-replica", 3 * time.Minute, 0.02, 0.05, func(r *simulate.Result) bool { return r.Calls.Failed[simulate.ProxyTimeout] > 3000 }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
