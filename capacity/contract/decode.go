@@ -164,6 +164,10 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	for i, f := range fields {
 		known[i] = f.key
 	}
+	if ours, ok := meantBy(key.Value, known); ok {
+		d.mistake(key, join(path, brief(key.Value)), "the key is not known; here it is %s", ours)
+		return
+	}
 	if w := Nearest(key.Value, known); w != "" {
 		d.mistake(key, join(path, brief(key.Value)), "the key is not known; did you mean %s", w)
 		return

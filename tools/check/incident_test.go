@@ -60,7 +60,7 @@ func TestTheIncidentsAreFound(t *testing.T) {
 
 func TestTheOutageFitsOnOneScreen(t *testing.T) {
 	var b bytes.Buffer
-	if err := report.Brief(&b, checkDir(t, "outage24", check.Options{}), false, 0); err != nil {
+	if err := report.Brief(&b, checkDir(t, "outage24", check.Options{}), false, report.DefaultWidth); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")

@@ -32,13 +32,26 @@ func (w *World) twice() []string {
 	return notes
 }
 
+// beside says what was not read without being wrong, once for each reason.
+func (w *World) beside() []string {
+	var notes []string
+	for _, n := range w.Manifest.Notes {
+		more := ""
+		if len(n.Refs) > 1 {
+			more = say(", and so %s more", map[bool]string{true: "is one", false: say("are %d", len(n.Refs)-1)}[len(n.Refs) == 2])
+		}
+		notes = append(notes, say("%v is %s%s", n.Refs[0], n.Why, more))
+	}
+	return notes
+}
+
 // notes says where manifests were read and say nothing about the service: rules
 // whose numbers are not known are silent, as they are where all is well.
 func (w *World) notes() []string {
 	if n := w.Manifest.Skipped; n > 0 && len(w.Manifest.Objects)+len(w.Manifest.Problems) == 0 {
-		return []string{say("nothing of what was read says anything about calls: %s of other kinds", counted(n, "document"))}
+		return append(w.beside(), say("nothing of what was read says anything about calls: %s of other kinds", counted(n, "document")))
 	}
-	notes := w.twice()
+	notes := append(w.twice(), w.beside()...)
 	if w.Service.Known {
 		return notes
 	}

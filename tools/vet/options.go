@@ -62,6 +62,9 @@ type setting struct {
 func settings() []setting {
 	return []setting{
 		{"profile", "rules to run beside bugs: `strict`, advice, or both", false, func(o *Options, v string) error {
+			if v == "both" { // as the line above has it
+				v = "strict,advice"
+			}
 			return assign(&o.Profiles, v, validProfile)
 		}},
 		{"factory", "`packages` that may build clients, by import path; a trailing /... takes those below", false, func(o *Options, v string) error {

@@ -20,19 +20,41 @@ func (s *Set) addDocument(name string, doc []byte, line int) {
 		return
 	}
 	var root yaml.Node
-	if err := yaml.Unmarshal(doc, &root); err != nil {
-		if i := bytes.Index(doc, []byte("{{")); i >= 0 {
-			at := line + 1 + bytes.Count(doc[:i], []byte("\n"))
-			s.Problems = append(s.Problems, Problem{Ref: Ref{name, at}, Text: "it is a template; what helm template makes of it would do"})
-			return
+	err := yaml.Unmarshal(doc, &root)
+	if err != nil {
+		if plain := withoutComments(doc); plain != nil { // JSON as people write it
+			if again := yaml.Unmarshal(plain, &root); again == nil {
+				doc, err = plain, nil
+			}
 		}
+	}
+	before := len(s.Problems)
+	switch marks := bytes.Index(doc, []byte("{{")); {
+	case err != nil && marks >= 0:
+		at := line + 1 + bytes.Count(doc[:marks], []byte("\n"))
+		s.Problems = append(s.Problems, Problem{Ref: Ref{name, at}, Text: "it is a template; what helm template makes of it would do", beside: template})
+	case err != nil:
 		s.syntax(name, line, err)
-		return
+		if !bytes.Contains(doc, []byte("kind")) && !bytes.Contains(doc, []byte("apiVersion")) {
+			s.mark(before, kindless)
+		}
+	case len(root.Content) == 0 || root.Content[0].Tag == "!!null": // only comments
+	default:
+		s.addNode(name, root.Content[0], doc, line)
+		if marks >= 0 {
+			s.mark(before, template)
+		}
 	}
-	if len(root.Content) == 0 || root.Content[0].Tag == "!!null" {
-		return // only comments
+}
+
+// mark says of the problems since the first ones that their document may be something
+// else.
+func (s *Set) mark(first int, what beside) {
+	for i := range s.Problems[first:] {
+		if p := &s.Problems[first+i]; p.Field == "" && p.beside == "" {
+			p.beside = what
+		}
 	}
-	s.addNode(name, root.Content[0], line)
 }
 
 // worthParsing spares the ConfigMaps and Secrets of a whole cluster.
@@ -83,21 +105,22 @@ func (s *Set) syntax(name string, line int, err error) {
 	s.Problems = append(s.Problems, found...)
 }
 
-// addNode reads one object, the items of a list, or a form without a kind.
-func (s *Set) addNode(name string, n *yaml.Node, line int) {
+// addNode reads one object, the items of a list, or a form without a kind. An object
+// keeps the text of its document; where several have one, their nodes.
+func (s *Set) addNode(name string, n *yaml.Node, doc []byte, line int) {
 	if n.Kind == yaml.SequenceNode { // istioctl proxy-config cluster -o json
 		for _, item := range n.Content {
-			s.addNode(name, item, line)
+			s.addNode(name, item, nil, line)
 		}
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + n.Line}, Text: "it is neither a manifest nor a configuration that is known", foreign: true})
+		s.Problems = append(s.Problems, Problem{Ref: Ref{name, line + n.Line}, Text: "it is neither a manifest nor a configuration that is known", beside: foreign})
 		return
 	}
 	if items := child(n, "items"); items != nil && strings.HasSuffix(scalar(n, "kind"), "List") {
 		for _, item := range items.Content {
-			s.addNode(name, item, line)
+			s.addNode(name, item, nil, line)
 		}
 		return
 	}
@@ -115,7 +138,34 @@ func (s *Set) addNode(name string, n *yaml.Node, line int) {
 		return
 	}
 	o := &Object{Ref: Ref{name, line + n.Line}, APIVersion: scalar(n, "apiVersion"), Kind: kind, node: n, line: line}
+	if at := directive(n, deepest); at != nil {
+		s.note(patch, Ref{name, line + at.Line})
+		return
+	}
 	s.decode(o, decode)
+	if o.Value != nil && doc != nil {
+		o.text, o.node = doc, nil
+	}
+}
+
+// directive finds a key that only Kustomize understands. It is tempting to read what
+// is around it, but a part of a manifest has defaults that the whole has not.
+func directive(n *yaml.Node, depth int) *yaml.Node {
+	if depth == 0 {
+		return nil
+	}
+	for i, item := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if name, _, _ := strings.Cut(item.Value, "/"); slices.Contains([]string{"$patch", "$setElementOrder", "$retainKeys", "$deleteFromPrimitiveList"}, name) {
+				return item
+			}
+			continue
+		}
+		if found := directive(item, depth-1); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // decode turns an object's nodes into its type.
@@ -139,7 +189,7 @@ func (s *Set) decode(o *Object, decode decoder) {
 		s.misfits(o, tree, decode, err)
 		return
 	}
-	o.Value, o.Unknown = value, unknown
+	o.Value, o.Unknown = slim(value), unknown
 	for _, path := range unknown {
 		s.Problems = append(s.Problems, Problem{
 			Ref: o.At(split(path)...), Object: o.String(), Field: path,

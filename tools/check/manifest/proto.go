@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,9 @@ func istio(tree any, into proto.Message) (unknown []string, err error) {
 // be read, and are taken out without complaint: they are not misspelt.
 func envoy(tree any, into proto.Message) (unknown []string, err error) {
 	unknown = prune(into.ProtoReflect().Descriptor(), tree, "")
+	if err := foldEnums(into.ProtoReflect().Descriptor(), tree); err != nil {
+		return nil, err
+	}
 	b, err := json.Marshal(tree)
 	if err != nil {
 		return nil, err
@@ -122,4 +126,67 @@ func pruneAny(object map[string]any, path string) []string {
 	object["@type"] = "type.googleapis.com/google.protobuf.Empty"
 	object["value"] = map[string]any{}
 	return nil
+}
+
+// foldEnums writes the values of enumerations as their types have them. Envoy takes
+// strict_dns for STRICT_DNS, and protojson does not. A value that there is not in any
+// case is an error.
+func foldEnums(d protoreflect.MessageDescriptor, v any) error {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if d.FullName() == "google.protobuf.Any" {
+		url, _ := object["@type"].(string)
+		t, err := protoregistry.GlobalTypes.FindMessageByURL(url)
+		if err != nil {
+			return nil //nolint:nilerr // an extension that is not linked in
+		}
+		d = t.Descriptor()
+	}
+	var errs []error
+	for key, value := range object {
+		f := d.Fields().ByJSONName(key)
+		if f == nil {
+			f = d.Fields().ByName(protoreflect.Name(key))
+		}
+		if f == nil || f.IsMap() && f.MapValue().Message() == nil {
+			continue
+		}
+		var err error
+		switch {
+		case f.IsMap():
+			entries, _ := value.(map[string]any)
+			for _, entry := range entries {
+				errs = append(errs, foldEnums(f.MapValue().Message(), entry))
+			}
+		case f.IsList():
+			items, _ := value.([]any)
+			for i, item := range items {
+				items[i], err = foldEnum(f, item)
+				errs = append(errs, err)
+			}
+		default:
+			object[key], err = foldEnum(f, value)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// foldEnum does so with one value of a field, and below it.
+func foldEnum(f protoreflect.FieldDescriptor, value any) (any, error) {
+	if f.Message() != nil {
+		return value, foldEnums(f.Message(), value)
+	}
+	text, ok := value.(string)
+	if f.Enum() == nil || !ok {
+		return value, nil
+	}
+	for i := range f.Enum().Values().Len() {
+		if name := string(f.Enum().Values().Get(i).Name()); strings.EqualFold(name, text) {
+			return name, nil
+		}
+	}
+	return value, said(describe(text) + " does not fit; " + valuesOf(string(f.Enum().FullName())) + " would do")
 }

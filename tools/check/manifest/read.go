@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,21 +13,22 @@ import (
 	"sync"
 )
 
-// maxFile is the most bytes of one input: a dump of a thousand manifests is some
-// megabytes, a proxy's configuration some tens.
-const maxFile = 256 << 20
-
 // Read reads files and directories; "-" is stdin. A directory is walked for names
 // that end in yaml, yml, json or txt; links to files are followed, and those to
-// directories only where a path itself is one. An input that can not be opened, or
-// has nothing to read, is an error; one that does not parse is a Problem of the set.
-// What stands in a directory beside manifests and can be none is skipped: notes, and
-// lists of words.
+// directories only where a path itself is one. An input that was named and can not be
+// opened, or has nothing to read, is an error; one that does not parse, or that a
+// folder has and nobody may read, is a Problem of the set. What stands in a directory
+// beside manifests and can be none is skipped: notes, and lists of words. Templates,
+// patches and links that lead nowhere are noted once.
+//
+// Documents are read one after the other, so that an input takes no more memory than
+// its largest one and what is kept of the others.
 func Read(paths []string, stdin io.Reader) (*Set, error) {
+	all := &Set{}
 	var names []string
 	var errs []error
 	for _, path := range paths {
-		found, err := list(path)
+		found, err := all.list(path)
 		names = append(names, found...)
 		errs = append(errs, err)
 	}
@@ -45,15 +45,7 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				data, err := readFile(names[i], stdin)
-				named := slices.Contains(paths, names[i])
-				if err == nil && named && len(bytes.TrimSpace(data)) == 0 {
-					err = fmt.Errorf("manifest: %s: it is empty; what was to write it may have failed", names[i])
-				}
-				parts[i], failed[i] = Parse(names[i], data), err
-				if !named {
-					parts[i].skipForeign(names[i])
-				}
+				parts[i], failed[i] = readOne(names[i], stdin, slices.Contains(paths, names[i]))
 			}
 		})
 	}
@@ -65,16 +57,15 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
-	all := &Set{}
 	for _, p := range parts {
-		all.Objects = append(all.Objects, p.Objects...)
-		all.Problems = append(all.Problems, p.Problems...)
-		all.Skipped += p.Skipped
+		all.add(p)
 	}
 	return all, nil
 }
 
-func list(path string) ([]string, error) {
+// list lists the files that a path stands for. What a folder has and can not be
+// opened goes into the set: it is no reason to leave out the others.
+func (s *Set) list(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
@@ -90,92 +81,88 @@ func list(path string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
+	links := ""
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		shown := filepath.Join(path, strings.TrimPrefix(name, root))
+		if err != nil && name != root {
+			s.unread(shown, err)
+			return nil
+		}
 		if err != nil || !slices.Contains([]string{".yaml", ".yml", ".json", ".txt"}, filepath.Ext(name)) {
 			return err
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
-			if info, err = os.Stat(name); err != nil {
-				return err
+			info, err := os.Stat(name)
+			if err != nil {
+				s.note(danglings, Ref{shown, 1})
+				links += "; " + shown + " is " + string(danglings)
+				return nil
 			}
 			d = fs.FileInfoToDirEntry(info)
 		}
 		if d.Type().IsRegular() {
-			names = append(names, filepath.Join(path, strings.TrimPrefix(name, root)))
+			names = append(names, shown)
 		}
 		return nil
 	})
 	if err == nil && len(names) == 0 {
 		// A check that passes since it was pointed elsewhere is worse than none.
-		err = fmt.Errorf("manifest: %s: no file in it ends in yaml, yml, json or txt", path)
+		err = fmt.Errorf("manifest: %s: no file in it ends in yaml, yml, json or txt%s", path, links)
 	}
 	return names, err
 }
 
-func readFile(name string, stdin io.Reader) ([]byte, error) {
+func (s *Set) unread(name string, err error) {
+	s.Problems = append(s.Problems, Problem{Ref: Ref{name, 1}, Text: err.Error()})
+}
+
+// readOne reads one file, or stdin. named says that it was asked for by its name.
+func readOne(name string, stdin io.Reader, named bool) (*Set, error) {
 	in := stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return unreadable(name, err, named)
 		}
 		defer f.Close()
 		in = f
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	if err != nil {
+	s, empty, err := parse(name, in)
+	switch {
+	case err != nil:
+		return unreadable(name, err, named)
+	case empty && named:
+		return nil, fmt.Errorf("manifest: %s: it is empty; what was to write it may have failed", name)
+	case !named:
+		s.skipBeside(name)
+	}
+	return s, nil
+}
+
+func unreadable(name string, err error, named bool) (*Set, error) {
+	if named {
 		return nil, err
 	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("manifest: %s: more than %d bytes", name, maxFile)
-	}
-	return data, nil
-}
-
-// skipForeign drops what a file that nobody named has beside manifests. It is
-// tempting to do so with all that does not parse, but then a manifest that is broken
-// is one that holds.
-func (s *Set) skipForeign(name string) {
-	before := len(s.Problems)
-	s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool {
-		return p.foreign || filepath.Ext(name) == ".txt" && len(s.Objects) == 0
-	})
-	s.Skipped += before - len(s.Problems)
-}
-
-// Parse reads one input of any known form. What does not read is a Problem.
-func Parse(name string, data []byte) *Set {
 	s := &Set{}
-	if isAdminText(data) {
-		s.addText(name, data)
-		return s
-	}
-	line := 0
-	for _, doc := range documents(data) {
-		s.addDocument(name, doc, line)
-		line += bytes.Count(doc, []byte("\n"))
-	}
-	return s
+	s.unread(name, err)
+	return s, nil
 }
 
-// documents cuts a stream at its "---" lines, which stay with the document they
-// begin, so that lines can be counted. It is tempting to leave that to the YAML
-// package, but then a mistake in one document hides those after it, and kinds that
-// nobody asked for are parsed too.
-func documents(data []byte) [][]byte {
-	var docs [][]byte
-	start := 0
-	for at := 0; at < len(data); {
-		end := bytes.IndexByte(data[at:], '\n')
-		if end < 0 {
-			end = len(data) - at - 1
+// skipBeside drops what a file that nobody named has beside manifests, and notes what
+// may be missed. It is tempting to do so with all that does not parse, but then a
+// manifest that is broken is one that holds.
+func (s *Set) skipBeside(name string) {
+	noted := false // one note for each file
+	s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool {
+		notes := filepath.Ext(name) == ".txt" && len(s.Objects) == 0
+		if !notes && p.beside == "" {
+			return false
 		}
-		line := data[at : at+end+1]
-		if at > start && bytes.HasPrefix(line, []byte("---")) && (len(line) == 3 || strings.ContainsRune(" \t\r\n", rune(line[3]))) {
-			docs = append(docs, data[start:at])
-			start = at
+		s.Skipped++
+		if !notes && p.beside != foreign && !noted {
+			s.note(p.beside, p.Ref)
+			noted = true
 		}
-		at += end + 1
-	}
-	return append(docs, data[start:])
+		return true
+	})
 }

@@ -31,8 +31,26 @@ type Problem struct {
 	// Text says what is wrong, Meant which field comes near the unknown one.
 	Text, Meant string
 
-	// foreign says that it is no mapping, and so no manifest that went wrong.
-	foreign bool
+	// beside says of what a folder may have beside manifests what it is instead of
+	// one that went wrong.
+	beside beside
+}
+
+// beside is what a folder may have beside manifests.
+type beside string
+
+const (
+	foreign   beside = "no mapping" // of which nothing need be said
+	template  beside = "a template, and not read; what helm template makes of it would do"
+	patch     beside = "a patch, and not read; what kustomize build makes of it would do"
+	kindless  beside = "no YAML and no JSON, has no kind, and was taken for no manifest"
+	danglings beside = "a link that leads nowhere"
+)
+
+// A Note is why some documents were not read, and where they stand.
+type Note struct {
+	Why  string
+	Refs []Ref
 }
 
 // An Object is one document that was understood.
@@ -51,8 +69,22 @@ type Object struct {
 	// Unknown lists the paths of fields that the type does not have.
 	Unknown []string
 
+	// node is parsed anew from text when a place in it is asked for: of a thousand
+	// objects a handful are, and nodes take twenty times what their text does.
 	node *yaml.Node
+	text []byte
 	line int // of the document in its file, from 0
+}
+
+// root is the object's mapping. It is for one goroutine, as the whole set is.
+func (o *Object) root() *yaml.Node {
+	if o.node == nil && o.text != nil {
+		var root yaml.Node
+		if yaml.Unmarshal(o.text, &root) == nil && len(root.Content) > 0 {
+			o.node = root.Content[0]
+		}
+	}
+	return o.node
 }
 
 // String writes Kind/name, or the kind of what has no name.
@@ -67,7 +99,7 @@ func (o *Object) String() string {
 // nearest mapping around it if it is not there.
 func (o *Object) At(path ...string) Ref {
 	at := Ref{o.File, o.Line}
-	n := o.node
+	n := o.root()
 	for _, key := range path {
 		next := child(n, key)
 		if next == nil {
@@ -81,7 +113,7 @@ func (o *Object) At(path ...string) Ref {
 
 // Keys lists the keys of the mapping at a path, as they are written.
 func (o *Object) Keys(path ...string) []string {
-	n := o.node
+	n := o.root()
 	for _, key := range path {
 		n = child(n, key)
 	}
@@ -125,8 +157,32 @@ type Set struct {
 	Objects  []*Object
 	Problems []Problem
 
+	// Notes say what was not read without being a problem, once for each reason.
+	Notes []Note
+
 	// Skipped counts documents of kinds that say nothing about calls.
 	Skipped int
+}
+
+// note adds a place to the note of a reason.
+func (s *Set) note(why beside, at ...Ref) {
+	for i := range s.Notes {
+		if s.Notes[i].Why == string(why) {
+			s.Notes[i].Refs = append(s.Notes[i].Refs, at...)
+			return
+		}
+	}
+	s.Notes = append(s.Notes, Note{string(why), at})
+}
+
+// add puts another set behind this one.
+func (s *Set) add(more *Set) {
+	s.Objects = append(s.Objects, more.Objects...)
+	s.Problems = append(s.Problems, more.Problems...)
+	for _, n := range more.Notes {
+		s.note(beside(n.Why), n.Refs...)
+	}
+	s.Skipped += more.Skipped
 }
 
 // Of returns the objects whose value has type T, in the order they were read.

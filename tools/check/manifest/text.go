@@ -3,6 +3,7 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -47,10 +48,10 @@ func isAdminText(data []byte) bool {
 	return err == nil
 }
 
-func (s *Set) addText(name string, data []byte) {
+func (s *Set) addText(name string, in io.Reader) {
 	hosts := map[string]map[string]*hostFlags{}
 	stats := map[string]float64{}
-	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()

@@ -28,12 +28,10 @@ const (
 
 // Brief writes a report for a person to act on, on as few lines as it takes: two for
 // an error, one for all warnings of a rule. Errors come first, and among them those
-// of the place that has most. A width of 0 is the default.
+// of the place that has most. A width of 0 is no terminal: lines are composed for the
+// default width, and none is cut off, since what is behind may be a program.
 func Brief(out io.Writer, r *check.Report, colour bool, width int) error {
-	if width == 0 {
-		width = DefaultWidth
-	}
-	b := brief{paint: paint(colour), width: max(width, leastWidth)}
+	b := brief{paint: paint(colour), width: max(cmp.Or(width, DefaultWidth), leastWidth), whole: width == 0}
 	for _, p := range r.Broken {
 		b.wrapped("", indent, "unreadable "+plain.Text(p.Ref.String())+": "+plain.Text(p.Text), "unreadable", "1;31")
 	}
@@ -56,6 +54,7 @@ func Brief(out io.Writer, r *check.Report, colour bool, width int) error {
 type brief struct {
 	paint
 	width int
+	whole bool // no line is cut off
 	text  strings.Builder
 }
 
@@ -95,7 +94,7 @@ func (b *brief) errors(same []check.Finding) {
 			places = append(places, plain.Text(cmp.Or(f.Ref.String(), f.Subject)))
 		}
 		more := fmt.Sprintf("and %d more of %s: %s", len(places), same[0].Rule, strings.Join(places, ", "))
-		b.text.WriteString(indent + clip(more, b.width-len(indent)) + "\n")
+		b.text.WriteString(indent + b.clip(more, b.width-len(indent)) + "\n")
 	}
 }
 
@@ -126,7 +125,7 @@ func opening(f check.Finding) string {
 
 // line writes one line about a finding. What does not fit is cut off its end.
 func (b *brief) line(f check.Finding, about string) {
-	line := clip(opening(f)+about, max(b.width, columns(opening(f))+1))
+	line := b.clip(opening(f)+about, max(b.width, columns(opening(f))+1))
 	rest, _ := strings.CutPrefix(line, f.Severity.String()+" "+f.Rule)
 	b.text.WriteString(b.severity(f.Severity) + " " + b.in("1", f.Rule) + rest + "\n")
 }
@@ -219,9 +218,9 @@ func wrap(line string, width int) []string {
 	return lines
 }
 
-// clip cuts a text that is too long for its line.
-func clip(s string, width int) string {
-	if columns(s) <= width {
+// clip cuts a text that is too long for its line on a terminal.
+func (b *brief) clip(s string, width int) string {
+	if b.whole || columns(s) <= width {
 		return s
 	}
 	return string([]rune(s)[:max(width-1, 0)]) + "…"

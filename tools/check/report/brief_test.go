@@ -81,13 +81,9 @@ func TestBriefNamesThePlacesOfWhatItDoesNotRepeat(t *testing.T) {
 }
 
 func TestBriefKeepsToItsWidth(t *testing.T) {
-	for _, width := range []int{40, 60, 80, 0, 132} {
+	for _, width := range []int{40, 60, 80, 132} {
 		for line := range strings.Lines(briefOf(t, many(9), false, width)) {
-			most := width
-			if most == 0 {
-				most = DefaultWidth
-			}
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > most {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("with a width of %d a line has %d columns: %s", width, n, line)
 			}
 		}
@@ -139,5 +135,19 @@ func TestBriefInColourOnlyAddsEscapes(t *testing.T) {
 				t.Errorf("coloured text without its escapes = %q, want %q", got, want)
 			}
 		}
+	}
+}
+
+func TestBriefCutsNothingWhereNoTerminalIs(t *testing.T) {
+	r := many(40)
+	for i := range r.Findings {
+		r.Findings[i].Subject = strings.Repeat("long-", 30) + r.Findings[i].Subject
+	}
+	got := briefOf(t, r, false, 0)
+	if strings.Contains(got, "…") || !strings.Contains(got, "deploy/mesh.yaml:390") {
+		t.Errorf("Brief = %s, want every place: what reads it may be a program", got)
+	}
+	if !strings.Contains(briefOf(t, r, false, 100), "…") {
+		t.Error("Brief on a terminal cuts nothing, so this tests nothing")
 	}
 }

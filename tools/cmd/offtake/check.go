@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/offtake-go/offtake/tools/check"
@@ -28,7 +29,7 @@ type checkFlags struct {
 func runCheck(c *call, args []string) (int, error) {
 	var o checkFlags
 	f := c.flags("check")
-	f.StringVar(&o.file, "f", "offtake.yaml", "the contract")
+	f.StringVar(&o.file, "f", "", "the contract (default: offtake.yaml here, or in the one DIR that has it)")
 	f.StringVar(&o.environment, "env", "", "the environment of the contract")
 	f.StringVar(&o.format, "format", "text", "text, json, sarif, markdown or github")
 	f.BoolVar(&o.verbose, "v", false, "text with all evidence, remedies and sources, and not on one screen")
@@ -47,6 +48,11 @@ func runCheck(c *call, args []string) (int, error) {
 	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Namespace: o.namespace, Now: c.now}
 	if err := options.Err(); err != nil {
 		return exitBadInput, err
+	}
+	if o.file == "" {
+		if o.file, err = findContract(paths); err != nil {
+			return exitBadInput, err
+		}
 	}
 	k, err := load(o.file, o.environment)
 	if err != nil {
@@ -68,6 +74,31 @@ func runCheck(c *call, args []string) (int, error) {
 		return exitBadInput, err
 	}
 	return exitOf(r, o.failOn), nil
+}
+
+// contractName is what a contract is called where nothing says.
+const contractName = "offtake.yaml"
+
+// findContract is the contract of a check that names none: the one here, or else that
+// of the folder it is pointed to.
+func findContract(paths []string) (string, error) {
+	if _, err := os.Stat(contractName); err == nil {
+		return contractName, nil
+	}
+	var found []string
+	for _, path := range paths {
+		name := filepath.Join(path, contractName)
+		if _, err := os.Stat(name); err == nil {
+			found = append(found, name)
+		}
+	}
+	if len(found) > 1 {
+		return "", fmt.Errorf("offtake check: there is a contract in each of %s; -f %s would do", strings.Join(found, ", "), found[0])
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return contractName, nil // which load misses
 }
 
 // exitOf is the exit code of a report. What could not be read comes first: findings

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -22,8 +23,12 @@ func diff(c *call, args []string) (int, error) {
 	if err != nil {
 		return exitBadInput, err
 	}
-	if len(ends) != 2 {
-		return exitBadInput, fmt.Errorf("offtake diff: %s; two files or two git revisions would do", count(len(ends), "argument"))
+	switch len(ends) {
+	case 0: // what is not committed yet
+		ends = []string{"HEAD", cmp.Or(*file, contractName)}
+	case 2:
+	default:
+		return exitBadInput, fmt.Errorf("offtake diff: %s; two files or two git revisions would do, or none for what has changed since HEAD", count(len(ends), "argument"))
 	}
 	if *simulated && *format == "json" {
 		return exitBadInput, errors.New("offtake diff: -simulate has no json; text or markdown would do")

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/offtake-go/offtake/tools/check"
+	vetrules "github.com/offtake-go/offtake/tools/vet"
 )
 
 func explain(c *call, args []string) (int, error) {
@@ -22,8 +24,12 @@ func explain(c *call, args []string) (int, error) {
 	}
 	for _, id := range ids {
 		r, ok := check.RuleOf(id)
+		if v, isVet := vetRule(id); !ok && isVet {
+			fmt.Fprintf(c.stdout, "%s %s (%s)\n  says     %s\n  runs     in the profile %s of offtake vet\n  explained in %s\n", v.ID, v.Name, v.Severity, v.Title, v.Profile, v.URL())
+			continue
+		}
 		if !ok {
-			return exitBadInput, fmt.Errorf("offtake explain: there is no rule %q; offtake explain lists them", id)
+			return exitBadInput, fmt.Errorf("offtake explain: there is no rule %q; offtake explain lists those of the check, offtake vet -rules those of Go code", id)
 		}
 		if err := c.explainRule(r); err != nil {
 			return exitBadInput, err
@@ -49,4 +55,14 @@ func (c *call) explainRule(r check.Rule) error {
 		}
 	}
 	return nil
+}
+
+// vetRule is the rule of offtake vet with an ID in any case.
+func vetRule(id string) (vetrules.Rule, bool) {
+	for _, r := range vetrules.Rules() {
+		if strings.EqualFold(r.ID, id) {
+			return r, true
+		}
+	}
+	return vetrules.Rule{}, false
 }

@@ -6,7 +6,7 @@
 //	offtake diff      say what a change of a contract does to its capacity
 //	offtake simulate  run what happens to a service, in virtual time
 //	offtake vet       find the calls in Go code that nothing bounds
-//	offtake explain   say what a rule of the check means
+//	offtake explain   say what a rule of check or vet means
 //	offtake init      write a commented contract to start from
 //	offtake schema    print the JSON Schema of the contract
 //	offtake version   print the version
@@ -69,10 +69,10 @@ func commands() []command {
 	return []command{
 		{"plan", "[flags] [UPSTREAM...]", "derive sizes from flags or a contract, beside their formulas", plan},
 		{"check", "[flags] [FILE|DIR|-]...", "compare a contract with the manifests that really run", runCheck},
-		{"diff", "[flags] OLD NEW", "say what a change of a contract does to its capacity", diff},
+		{"diff", "[flags] [OLD NEW]", "say what a change of a contract does to its capacity", diff},
 		{"simulate", "[flags] SCENARIO", "run what happens to a service, in virtual time", simulate},
 		{"vet", "[flags] PACKAGE...", "find the calls in Go code that nothing bounds", vet},
-		{"explain", "[RULE]", "say what a rule of the check means", explain},
+		{"explain", "[RULE]...", "say what a rule of check or vet means", explain},
 		{"init", "[flags] [FILE|-]", "write a commented contract to start from", initialize},
 		{"schema", "", "print the JSON Schema of the contract", schema},
 		{"version", "", "print the version", printVersion},
@@ -90,8 +90,14 @@ func run(args []string) int {
 	if len(args) > 0 && !isCommand(args[0]) && driver.Called(args) {
 		driver.Unit(args)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := context.Background()
+	if len(args) > 0 && slices.Contains([]string{"diff", "simulate"}, args[0]) {
+		// These have something to end. It is tempting to catch signals for all, but
+		// then those that look at no context can not be ended at all.
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+	}
 	c := &call{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, colour: isTerminal(os.Stdout), width: columns(os.Stdout), now: time.Now()}
 	return c.main(args)
 }

@@ -88,6 +88,8 @@ func TestExitCodes(t *testing.T) {
 		{"an unknown revision", []string{"diff", "nowhere", "good.yaml"}, exitBadInput},
 		{"a rule", []string{"explain", "c05"}, exitOK},
 		{"a rule about the input", []string{"explain", "P01"}, exitOK},
+		{"a rule of vet", []string{"explain", "ot101"}, exitOK},
+		{"a diff without sides and a repository", []string{"diff"}, exitBadInput},
 		{"an unknown rule", []string{"explain", "Z99"}, exitBadInput},
 		{"all rules", []string{"explain"}, exitOK},
 		{"a simulation's help", []string{"simulate", "-h"}, exitOK},
@@ -190,6 +192,9 @@ func TestDiffReadsRevisions(t *testing.T) {
 	}
 	if code, out, _ := offtake(t, "", "diff", "-fail-on-worse", "HEAD:", "offtake.yaml"); code != exitBadInput {
 		t.Errorf("diff of a folder = %d, %q, want it refused", code, out)
+	}
+	if _, out, err := offtake(t, "", "diff"); !strings.Contains(out, "50 -> 10") {
+		t.Errorf("diff = %q, %q, want what has changed since HEAD", out, err)
 	}
 	write(t, "later.yaml", gateway)
 	for _, c := range []struct{ args, want string }{
@@ -426,5 +431,51 @@ func TestPlanSaysWhenItIsFull(t *testing.T) {
 	}
 	if _, out, err := offtake(t, "", "plan", "-rate", "100/s", "-latency", "5ms", "-replicas", "1", "-format", "json", "-idempotent"); !strings.Contains(out, `"fullAt": "640ms"`) || !strings.Contains(out, `"idempotent": true`) {
 		t.Errorf("plan -format json = %s%s, want when it is full", out, err)
+	}
+}
+
+func TestCheckOfAFolderFindsTheContractInIt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"a", "b", "c"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, "a/offtake.yaml", gateway)
+	write(t, "c/pods.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: payment-gateway}\n")
+	if code, out, err := offtake(t, "", "check", "a", "c"); code != exitFindings || !strings.Contains(out, "a/offtake.yaml:") {
+		t.Errorf("check a c = %d, %s%s, want the findings of the contract in a", code, out, err)
+	}
+	write(t, "b/offtake.yaml", gateway)
+	if code, _, err := offtake(t, "", "check", "a", "b"); code != exitBadInput || !strings.Contains(err, "-f a/offtake.yaml would do") {
+		t.Errorf("check a b = %d, %q, want both named", code, err)
+	}
+}
+
+// TestAnInterruptEndsACheck interrupts one that waits for its input.
+func TestAnInterruptEndsACheck(t *testing.T) {
+	folder(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "check", "-")
+	cmd.Env = append(os.Environ(), "OFFTAKE_TEST_AS_COMMAND=1")
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// More than a pipe holds: it returns when the check has begun to read.
+	if _, err := input.Write(bytes.Repeat([]byte("# nothing\n"), 100_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("check ended well, want it ended by the interrupt")
 	}
 }
