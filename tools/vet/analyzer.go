@@ -28,7 +28,7 @@ func New(opts *Options) (*analysis.Analyzer, error) {
 		Doc:       "report calls that nothing bounds and clients built outside the factory\n\n" + ruleList(),
 		URL:       docURL,
 		Requires:  []*analysis.Analyzer{inspect.Analyzer},
-		FactTypes: []analysis.Fact{(*UnboundedClient)(nil), (*WritesClientParam)(nil), (*Factory)(nil)},
+		FactTypes: []analysis.Fact{(*UnboundedClient)(nil), (*WritesClientParam)(nil), (*GlobalResult)(nil), (*Factory)(nil)},
 		Run: func(ap *analysis.Pass) (any, error) {
 			return nil, run(ap, &o)
 		},
@@ -73,6 +73,7 @@ func (p *pass) visit(c inspector.Cursor) {
 		p.checkRPC(c, n)
 		p.checkDial(c, n)
 		p.checkWriterCall(c, n)
+		p.checkGlobalMethod(c, n)
 		p.checkIdleClose(n)
 		p.checkConstructors(c, n)
 	case *ast.CompositeLit:
