@@ -76,13 +76,16 @@ func (p *pass) visit(c inspector.Cursor) {
 		p.checkGlobalMethod(c, n)
 		p.checkIdleClose(n)
 		p.checkConstructors(c, n)
+		if p.isNew(n) {
+			p.checkTransportPerCall(c, n)
+		}
 	case *ast.CompositeLit:
 		p.checkLiteral(c, n)
 		p.checkTransportPerCall(c, n)
 		p.checkPool(c, n)
 		p.checkPlan(n)
 	case *ast.SelectorExpr:
-		p.checkDefaultRef(n)
+		p.checkDefaultRef(c, n)
 	case *ast.AssignStmt:
 		for i, lhs := range n.Lhs {
 			p.checkGlobalWrite(c, lhs)
@@ -93,6 +96,7 @@ func (p *pass) visit(c inspector.Cursor) {
 		}
 	case *ast.ValueSpec:
 		p.checkZeroValue(n)
+		p.checkTransportVar(c, n)
 	case *ast.FuncDecl:
 		p.checkCancel(c, n.Body)
 		p.checkBusyAnswer(c, n.Body)

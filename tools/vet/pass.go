@@ -135,6 +135,9 @@ func (p *pass) follows(obj types.Object) bool {
 		return obj.Pkg() == p.Pkg
 	case *types.Var:
 		t := types.Unalias(obj.Type())
+		if sig, ok := t.(*types.Signature); ok {
+			return sig.Results().Len() == 2 && isNamed(sig.Results().At(0).Type(), pkgHTTP, "Response")
+		}
 		if ptr, ok := t.(*types.Pointer); ok {
 			t = types.Unalias(ptr.Elem())
 		}
@@ -143,7 +146,7 @@ func (p *pass) follows(obj types.Object) bool {
 			return false
 		}
 		switch named.Obj().Pkg().Path() {
-		case pkgHTTP, pkgProxy, pkgContext, pkgNet:
+		case pkgHTTP, pkgProxy, pkgContext, pkgNet, pkgTLS:
 			return true
 		}
 	}
@@ -156,7 +159,7 @@ func relevant(pkg *types.Package, o *Options) bool {
 	for _, imp := range pkg.Imports() {
 		path := imp.Path()
 		switch path {
-		case pkgHTTP, pkgProxy, pkgNet, pkgTLS, pkgGRPC, pkgCapacity, pkgHTTPClient, pkgGRPCClient:
+		case pkgHTTP, pkgProxy, pkgNet, pkgTLS, pkgSMTP, pkgRPC, pkgGRPC, pkgCapacity, pkgHTTPClient, pkgGRPCClient:
 			return true
 		}
 		for name := range constructors(o) {

@@ -21,11 +21,17 @@ func (p *pass) checkRequest(c inspector.Cursor, call *ast.CallExpr) {
 		p.report("OT303", call, nil, "http.NewRequest takes no context: use http.NewRequestWithContext")
 	case isFunc(fn, pkgHTTP, "NewRequestWithContext") && len(call.Args) == 4:
 		name := p.background(call.Args[0])
-		if name == "" || p.isStream(c) {
+		var fix *fix
+		if name == "" && !p.isBackground(call.Args[0]) || p.isStream(c) {
 			return
 		}
 		if ctx, ok := p.contextAt(c); ok && p.sinks(c) {
-			p.report("OT302", call.Args[0], p.backgroundFix(call.Args[0], ctx), "outbound request on %s although %s is in scope", name, ctx.name)
+			if name != "" {
+				fix = p.backgroundFix(call.Args[0], ctx)
+			} else {
+				name = types.ExprString(call.Args[0]) + ", which is the background,"
+			}
+			p.report("OT302", call.Args[0], fix, "outbound request on %s although %s is in scope", name, ctx.name)
 		}
 	}
 }
