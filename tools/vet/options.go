@@ -61,7 +61,7 @@ type setting struct {
 
 func settings() []setting {
 	return []setting{
-		{"profile", "rules to run beside bugs: `strict`, advice, or both", false, func(o *Options, v string) error {
+		{"profile", "`rules` to run beside bugs, which always run: strict, advice, or strict,advice", false, func(o *Options, v string) error {
 			return assign(&o.Profiles, v, validProfile)
 		}},
 		{"factory", "`packages` that may build clients, by import path; a trailing /... takes those below", false, func(o *Options, v string) error {

@@ -14,7 +14,12 @@ func (p *pass) checkRequest(c inspector.Cursor, call *ast.CallExpr) {
 	switch fn := p.callee(call); {
 	case isFunc(fn, pkgHTTP, "NewRequest"):
 		ctx, ok := p.contextAt(c)
-		if ok && p.sinks(c) {
+		// A request that is returned, or handed to code out of sight, may get its
+		// context there.
+		if !p.sinks(c) {
+			return
+		}
+		if ok {
 			p.report("OT301", call, p.contextFix(call, ctx), "http.NewRequest drops the context in scope (%s)", ctx.name)
 			return
 		}

@@ -54,7 +54,9 @@ func (p *pass) checkDefaultRef(c inspector.Cursor, sel *ast.SelectorExpr) {
 	case isObject(obj, pkgHTTP, "DefaultClient"):
 		p.policy("OT111", sel, "http.DefaultClient used")
 	case isObject(obj, pkgHTTP, "DefaultTransport"):
-		p.policy("OT112", sel, "http.DefaultTransport used")
+		if id, ok := c.LastChild(); ok && !p.onlyLooksAt(id) {
+			p.policy("OT112", sel, "http.DefaultTransport used")
+		}
 	default:
 		switch obj := obj.(type) {
 		case *types.Var:
@@ -131,6 +133,34 @@ func (p *pass) checkConstructors(c inspector.Cursor, call *ast.CallExpr) {
 	default:
 		p.checkThirdParty(call, fn, "called")
 	}
+}
+
+// onlyLooksAt reports whether the mention of a transport at c sends nothing over
+// it: it is cloned, read or compared. What writes to it is for OT104 to say.
+func (p *pass) onlyLooksAt(c inspector.Cursor) bool {
+	for at := range c.Enclosing((*ast.TypeAssertExpr)(nil)) {
+		if at.Node().(*ast.TypeAssertExpr).Type == nil { // switch t := http.DefaultTransport.(type)
+			return true
+		}
+	}
+	switch u := p.useOf(c); u.fate {
+	case read, wrote, defined:
+		return true
+	case called:
+		return u.method.Name() == "Clone"
+	case stored:
+		v, ok := u.target.(*types.Var)
+		if !ok || v.IsField() || v.Parent() == p.Pkg.Scope() || !isTransport(v.Type()) {
+			return false
+		}
+		for _, use := range p.uses[v] {
+			if p.useOf(use).fate == stored || !p.onlyLooksAt(use) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 func isGRPCDial(fn *types.Func) bool {

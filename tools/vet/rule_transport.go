@@ -3,6 +3,7 @@ package vet
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -46,7 +47,7 @@ func (p *pass) keepsIdle(lit *ast.CompositeLit) bool {
 }
 
 // runsOnce reports whether a function may run once in the life of its program:
-// then one connection is no leak. In a program, or a package of its commands,
+// then one connection is no leak. In a program, or a package that reads a command line,
 // that is all but what serves requests.
 func (p *pass) runsOnce(f inspector.Cursor) bool {
 	if p.isOnce(f) {
@@ -64,7 +65,7 @@ func (p *pass) runsOnce(f inspector.Cursor) bool {
 		}
 		serves = serves || isRequest(v.Type())
 	}
-	return !serves && (p.Pkg.Name() == "main" || isCommandPath(p.Pkg.Path()))
+	return !serves && (p.Pkg.Name() == "main" || p.isCommandLine())
 }
 
 // isOnce reports whether f is a function literal that package sync runs once.
@@ -102,15 +103,16 @@ func setsUp(name string) bool {
 	return false
 }
 
-// isCommandPath reports whether a package belongs to a command line tool, by the
-// name of a folder above it.
-func isCommandPath(path string) bool {
-	for dir := range strings.SplitSeq(path, "/") {
-		if dir == "cmd" || dir == "cli" || dir == "commands" || strings.HasSuffix(dir, "ctl") {
+// isCommandLine reports whether a package reads a command line, and so runs what
+// it was told to, once.
+func (p *pass) isCommandLine() bool {
+	return slices.ContainsFunc(p.Pkg.Imports(), func(imp *types.Package) bool {
+		switch imp.Path() {
+		case "flag", "github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/urfave/cli", "github.com/urfave/cli/v2", "github.com/urfave/cli/v3", "github.com/alecthomas/kong":
 			return true
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // closesConnections reports whether a function asks for its connections to be
