@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/offtake-go/offtake/tools/check"
+	codevet "github.com/offtake-go/offtake/tools/vet"
 )
 
 func explain(c *call, args []string) (int, error) {
@@ -18,9 +19,16 @@ func explain(c *call, args []string) (int, error) {
 		for _, r := range slices.Concat(check.Rules(), check.InputRules()) {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
 		}
+		for _, r := range codevet.Rules() {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
+		}
 		return exitOK, w.Flush()
 	}
 	for _, id := range ids {
+		if r, ok := codevet.RuleOf(id); ok {
+			fmt.Fprintf(c.stdout, "%s %s (%s, profile %s)\n%s\n\n%s", r.ID, r.Title, r.Severity, r.Profile, r.URL(), r.Explain())
+			continue
+		}
 		r, ok := check.RuleOf(id)
 		if !ok {
 			return exitBadInput, fmt.Errorf("offtake explain: there is no rule %q; offtake explain lists them", id)

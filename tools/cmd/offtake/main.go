@@ -6,7 +6,7 @@
 //	offtake diff      say what a change of a contract does to its capacity
 //	offtake simulate  run what happens to a service, in virtual time
 //	offtake vet       find the calls in Go code that nothing bounds
-//	offtake explain   say what a rule of the check means
+//	offtake explain   say what a rule of check or vet means
 //	offtake init      write a commented contract to start from
 //	offtake schema    print the JSON Schema of the contract
 //	offtake version   print the version
@@ -72,7 +72,7 @@ func commands() []command {
 		{"diff", "[flags] OLD NEW", "say what a change of a contract does to its capacity", diff},
 		{"simulate", "[flags] SCENARIO", "run what happens to a service, in virtual time", simulate},
 		{"vet", "[flags] PACKAGE...", "find the calls in Go code that nothing bounds", vet},
-		{"explain", "[RULE]", "say what a rule of the check means", explain},
+		{"explain", "[RULE]", "say what a rule of check or vet means", explain},
 		{"init", "[flags] [FILE|-]", "write a commented contract to start from", initialize},
 		{"schema", "", "print the JSON Schema of the contract", schema},
 		{"version", "", "print the version", printVersion},

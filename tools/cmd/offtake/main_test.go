@@ -88,6 +88,7 @@ func TestExitCodes(t *testing.T) {
 		{"an unknown revision", []string{"diff", "nowhere", "good.yaml"}, exitBadInput},
 		{"a rule", []string{"explain", "c05"}, exitOK},
 		{"a rule about the input", []string{"explain", "P01"}, exitOK},
+		{"a rule about code", []string{"explain", "OT101"}, exitOK},
 		{"an unknown rule", []string{"explain", "Z99"}, exitBadInput},
 		{"all rules", []string{"explain"}, exitOK},
 		{"a simulation's help", []string{"simulate", "-h"}, exitOK},
