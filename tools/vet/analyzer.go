@@ -28,7 +28,7 @@ func New(opts *Options) (*analysis.Analyzer, error) {
 		Doc:       "report calls that nothing bounds and clients built outside the factory\n\n" + ruleList(),
 		URL:       docURL,
 		Requires:  []*analysis.Analyzer{inspect.Analyzer},
-		FactTypes: []analysis.Fact{(*UnboundedClient)(nil), (*WritesClientParam)(nil), (*Factory)(nil)},
+		FactTypes: []analysis.Fact{(*UnboundedClient)(nil), (*WritesClientParam)(nil), (*GlobalResult)(nil), (*Factory)(nil)},
 		Run: func(ap *analysis.Pass) (any, error) {
 			return nil, run(ap, &o)
 		},
@@ -73,15 +73,19 @@ func (p *pass) visit(c inspector.Cursor) {
 		p.checkRPC(c, n)
 		p.checkDial(c, n)
 		p.checkWriterCall(c, n)
+		p.checkGlobalMethod(c, n)
 		p.checkIdleClose(n)
 		p.checkConstructors(c, n)
+		if p.isNew(n) {
+			p.checkTransportPerCall(c, n)
+		}
 	case *ast.CompositeLit:
 		p.checkLiteral(c, n)
 		p.checkTransportPerCall(c, n)
 		p.checkPool(c, n)
 		p.checkPlan(n)
 	case *ast.SelectorExpr:
-		p.checkDefaultRef(n)
+		p.checkDefaultRef(c, n)
 	case *ast.AssignStmt:
 		for i, lhs := range n.Lhs {
 			p.checkGlobalWrite(c, lhs)
@@ -92,6 +96,7 @@ func (p *pass) visit(c inspector.Cursor) {
 		}
 	case *ast.ValueSpec:
 		p.checkZeroValue(n)
+		p.checkTransportVar(c, n)
 	case *ast.FuncDecl:
 		p.checkCancel(c, n.Body)
 		p.checkBusyAnswer(c, n.Body)

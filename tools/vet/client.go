@@ -93,7 +93,7 @@ func (p *pass) defaultReplaced() bool {
 		}
 		for _, c := range uses {
 			switch u := p.useOf(c); {
-			case u.fate == defined, u.fate == wrote && boundsClient(u):
+			case u.fate == defined, u.fate == wrote && (boundsClient(u) || bendsTransport(u)):
 				return true
 			}
 		}
@@ -217,7 +217,7 @@ func (p *pass) harmless(t *trail, seen map[*types.Var]bool, matters func(use) bo
 // others, those that send a request and those of the standard library are known
 // to leave it as it is.
 func (p *pass) harmlessArg(t *trail, u use, seen map[*types.Var]bool, matters func(use) bool) bool {
-	if fn := p.callee(u.call); isSender(fn) || isStandard(fn) {
+	if fn := p.callee(u.call); isSender(fn) && !p.inThisPackage(fn) || isStandard(fn) {
 		return true
 	}
 	param := p.param(u.call, u.arg)

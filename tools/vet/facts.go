@@ -23,6 +23,10 @@ type WritesClientParam struct {
 	Field string
 }
 
+// GlobalResult says that the first result of a function is always the global of
+// that name, such as http.DefaultClient.
+type GlobalResult struct{ Name string }
+
 // Factory says that a package declares itself, by a //offtake:factory comment,
 // to be one that may build clients.
 type Factory struct{}
@@ -34,15 +38,20 @@ func (*UnboundedClient) AFact() {}
 func (*WritesClientParam) AFact() {}
 
 // AFact marks the type as a fact.
+func (*GlobalResult) AFact() {}
+
+// AFact marks the type as a fact.
 func (*Factory) AFact() {}
 
 func (f *UnboundedClient) String() string   { return fmt.Sprintf("unboundedClient(%d)", f.Result) }
 func (f *WritesClientParam) String() string { return fmt.Sprintf("writes(%d, %s)", f.Index, f.Field) }
+func (f *GlobalResult) String() string      { return "global(" + f.Name + ")" }
 func (*Factory) String() string             { return "factory" }
 
 var (
 	_ analysis.Fact = (*UnboundedClient)(nil)
 	_ analysis.Fact = (*WritesClientParam)(nil)
+	_ analysis.Fact = (*GlobalResult)(nil)
 	_ analysis.Fact = (*Factory)(nil)
 )
 
@@ -53,6 +62,9 @@ func (p *pass) exportFacts() {
 	for fn, decl := range p.decls {
 		if !fn.Exported() {
 			continue
+		}
+		if name := p.globalResult(fn); name != "" {
+			p.ExportObjectFact(fn, &GlobalResult{Name: name})
 		}
 		results := fn.Signature().Results()
 		for i := range results.Len() {

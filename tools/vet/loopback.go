@@ -14,6 +14,9 @@ import (
 // loopback reports whether an address or URL names this machine. A call that
 // stays on it loses no packet, and is most often a test's or a probe's.
 func (p *pass) loopback(c inspector.Cursor, e ast.Expr) bool {
+	if host := p.hostOf(e); host != nil {
+		return p.loopback(c, host)
+	}
 	s := p.prefix(e)
 	if _, after, ok := strings.Cut(s, "://"); ok {
 		s = after
@@ -24,6 +27,34 @@ func (p *pass) loopback(c inspector.Cursor, e ast.Expr) bool {
 		}
 	}
 	return s == "" && (p.isListenerAddr(e) || p.loopbackVar(c, e))
+}
+
+// hostOf returns the part that is the host in fmt.Sprintf("http://%s:%d", …),
+// net.JoinHostPort(…) or "http://" + …, or nil.
+func (p *pass) hostOf(e ast.Expr) ast.Expr {
+	if sum, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && sum.Op == token.ADD && p.TypesInfo.Types[e].Value == nil {
+		if v := p.TypesInfo.Types[sum.X].Value; v != nil && v.Kind() == constant.String && strings.HasSuffix(constant.StringVal(v), "://") {
+			return sum.Y
+		}
+		return p.hostOf(sum.X)
+	}
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || len(call.Args) < 2 {
+		return nil
+	}
+	switch fn := p.callee(call); {
+	case isFunc(fn, pkgNet, "JoinHostPort"):
+		return call.Args[0]
+	case isFunc(fn, "fmt", "Sprintf"):
+		format := p.prefix(call.Args[0])
+		if _, after, ok := strings.Cut(format, "://"); ok {
+			format = after
+		}
+		if strings.HasPrefix(format, "%s") || strings.HasPrefix(format, "%v") {
+			return call.Args[1]
+		}
+	}
+	return nil
 }
 
 // prefix returns the constant text that e is known to start with: its value, its

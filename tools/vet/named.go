@@ -14,6 +14,8 @@ const (
 	pkgProxy      = "net/http/httputil"
 	pkgNet        = "net"
 	pkgTLS        = "crypto/tls"
+	pkgSMTP       = "net/smtp"
+	pkgRPC        = "net/rpc"
 	pkgContext    = "context"
 	pkgGRPC       = "google.golang.org/grpc"
 	pkgOfftake    = "github.com/offtake-go/offtake"

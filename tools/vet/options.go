@@ -27,7 +27,7 @@ type Options struct {
 	Disable []string `json:"disable,omitempty"`
 
 	// Constructors are functions of other libraries that build a client, as
-	// "import/path.Func", in addition to the known ones; for OT503.
+	// "import/path.Func" or "import/path.Type.Method", in addition to the known ones; for OT503.
 	Constructors []string `json:"third-party,omitempty"`
 
 	// Tests turns on test files and packages that only serve tests, which are
@@ -61,8 +61,8 @@ type setting struct {
 
 func settings() []setting {
 	return []setting{
-		{"profile", "rules to run beside bugs: `strict`, advice, or both", false, func(o *Options, v string) error {
-			if v == "both" { // as the line above has it
+		{"profile", "`rules` to run beside bugs, which always run: strict, advice, or both", false, func(o *Options, v string) error {
+			if v == "both" {
 				v = "strict,advice"
 			}
 			return assign(&o.Profiles, v, validProfile)
@@ -73,7 +73,7 @@ func settings() []setting {
 		{"disable", "rule `IDs` that do not run, such as OT501", false, func(o *Options, v string) error {
 			return assign(&o.Disable, v, validRule)
 		}},
-		{"third-party", "`functions` of other libraries that build a client, as import/path.Func", false, func(o *Options, v string) error {
+		{"third-party", "`functions` of other libraries that build a client, as import/path.Func or import/path.Type.Method", false, func(o *Options, v string) error {
 			return assign(&o.Constructors, v, validFunc)
 		}},
 		{"tests", "report on test files and test support too", true, func(o *Options, v string) error {
@@ -163,9 +163,11 @@ func validRule(id string) error {
 }
 
 func validFunc(name string) error {
+	// What follows the last slash is a package's element, a dot, and one or two
+	// names. An element may have dots itself, as yaml.v3 does.
 	dot := strings.LastIndexByte(name, '.')
-	if dot <= 0 || strings.ContainsAny(name, " \t\"") || !token.IsExported(name[dot+1:]) {
-		return fmt.Errorf("third-party: %q is no function, want one such as example.com/lib.NewClient", name)
+	if dot <= strings.LastIndexByte(name, '/')+1 || strings.ContainsAny(name, " \t\"()*") || !token.IsExported(name[dot+1:]) {
+		return fmt.Errorf("third-party: %q is no function, want one such as example.com/lib.NewClient, or example.com/lib.Config.Client for a method", name)
 	}
 	return nil
 }

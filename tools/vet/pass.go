@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/types"
 	"iter"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -135,6 +134,9 @@ func (p *pass) follows(obj types.Object) bool {
 		return obj.Pkg() == p.Pkg
 	case *types.Var:
 		t := types.Unalias(obj.Type())
+		if sig, ok := t.(*types.Signature); ok {
+			return sig.Results().Len() == 2 && isNamed(sig.Results().At(0).Type(), pkgHTTP, "Response")
+		}
 		if ptr, ok := t.(*types.Pointer); ok {
 			t = types.Unalias(ptr.Elem())
 		}
@@ -143,7 +145,7 @@ func (p *pass) follows(obj types.Object) bool {
 			return false
 		}
 		switch named.Obj().Pkg().Path() {
-		case pkgHTTP, pkgProxy, pkgContext, pkgNet:
+		case pkgHTTP, pkgProxy, pkgContext, pkgNet, pkgTLS:
 			return true
 		}
 	}
@@ -156,7 +158,7 @@ func relevant(pkg *types.Package, o *Options) bool {
 	for _, imp := range pkg.Imports() {
 		path := imp.Path()
 		switch path {
-		case pkgHTTP, pkgProxy, pkgNet, pkgTLS, pkgGRPC, pkgCapacity, pkgHTTPClient, pkgGRPCClient:
+		case pkgHTTP, pkgProxy, pkgNet, pkgTLS, pkgSMTP, pkgRPC, pkgGRPC, pkgCapacity, pkgHTTPClient, pkgGRPCClient:
 			return true
 		}
 		for name := range constructors(o) {
@@ -174,19 +176,19 @@ func (p *pass) filename(f *ast.File) string {
 	return p.Fset.Position(f.Package).Filename
 }
 
-// isTestFile reports whether a file is a test or named like a test's helper.
+// isTestFile reports whether a file is a test. Its name alone says nothing else:
+// tester.go and mock.go are in many a product.
 func (p *pass) isTestFile(f *ast.File) bool {
-	name := filepath.Base(p.filename(f))
-	return strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "test") || strings.HasPrefix(name, "mock") || strings.HasPrefix(name, "fake")
+	return strings.HasSuffix(p.filename(f), "_test.go")
 }
 
 // importsTesting reports whether a file that is no test serves tests all the
-// same, as an exported test helper does.
+// same, as an exported test helper does. An import of httptest is no proof: its
+// recorder is in use in products.
 func importsTesting(f *ast.File) bool {
 	for _, spec := range f.Imports {
 		path := strings.Trim(spec.Path.Value, `"`)
-		switch path {
-		case "testing", "net/http/httptest":
+		if path == "testing" {
 			return true
 		}
 		for _, lib := range []string{"testify", "ginkgo", "gomega", "dockertest", "testcontainers"} {
@@ -228,27 +230,26 @@ func (p *pass) testSupport() bool {
 	if p.Module != nil {
 		path = strings.TrimPrefix(path, p.Module.Path)
 	}
+	parent := ""
 	for dir := range strings.SplitSeq(path, "/") {
-		if isTestDir(dir) || p.Pkg.Name() == "main" && isScriptDir(dir) {
+		if isTestDir(dir) || parent != "" && dir == parent+"test" || p.Pkg.Name() == "main" && isScriptDir(dir) {
 			return true
 		}
+		parent = dir
 	}
 	return false
 }
 
+// isTestDir knows the names that by convention hold nothing but tests and what
+// they need. A name that merely has test in it, as speedtest, is none; nor is
+// integration, where products keep what they integrate with. Below foo, footest
+// is one too, as httptest is below http.
 func isTestDir(dir string) bool {
 	switch dir {
-	case "test", "tests", "testing", "e2e", "integration":
+	case "test", "tests", "testing", "e2e", "testdata", "testutil", "testutils", "testhelper", "testhelpers", "mock", "mocks", "fake", "fakes":
 		return true
-	case "latest", "attest", "contest": // end in test, and are none
-		return false
 	}
-	for _, prefix := range []string{"testutil", "testhelper", "testdata", "test_", "test-", "mock", "fake"} {
-		if strings.HasPrefix(dir, prefix) {
-			return true
-		}
-	}
-	return strings.HasSuffix(dir, "test") || strings.HasSuffix(dir, "_integration")
+	return false
 }
 
 func isScriptDir(dir string) bool {

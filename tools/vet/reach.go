@@ -71,19 +71,23 @@ func covers(outer, inner ast.Node) bool {
 }
 
 // conditions returns the variables that decide, within its function, whether c
-// is reached, leaving out those that decide for other as well.
+// is reached, leaving out those that decide for other as well, if there is one.
 func (p *pass) conditions(c, other inspector.Cursor) map[types.Object]bool {
 	vars := make(map[types.Object]bool)
 	f := p.enclosingFunc(c)
 	for stmt := range c.Enclosing((*ast.IfStmt)(nil), (*ast.SwitchStmt)(nil), (*ast.CaseClause)(nil)) {
-		if !f.Contains(stmt) || sameBranch(stmt.Node(), c.Node(), other.Node()) {
+		if !f.Contains(stmt) || other.Valid() && sameBranch(stmt.Node(), c.Node(), other.Node()) {
 			break
 		}
 		switch s := stmt.Node().(type) {
 		case *ast.IfStmt:
-			p.variables(s.Cond, vars)
+			if c.Node().Pos() > s.Cond.Pos() { // what comes first is reached anyway
+				p.variables(s.Cond, vars)
+			}
 		case *ast.SwitchStmt:
-			p.variables(s.Tag, vars)
+			if c.Node().Pos() > s.Body.Pos() {
+				p.variables(s.Tag, vars)
+			}
 		case *ast.CaseClause:
 			for _, e := range s.List {
 				p.variables(e, vars)

@@ -10,7 +10,10 @@ import (
 // sends is the name of the client's method that a call is, or "". offtake's own
 // client has methods of these names beside those of the client that it embeds.
 func (p *pass) sends(call *ast.CallExpr) string {
-	fn := p.callee(call)
+	return p.sendingMethod(p.callee(call))
+}
+
+func (p *pass) sendingMethod(fn *types.Func) string {
 	for _, name := range []string{"Get", "Head", "Post", "PostForm", "Do"} {
 		if isMethod(fn, pkgHTTP, "Client", name) || isMethod(fn, pkgHTTPClient, "Client", name) {
 			return name
@@ -66,7 +69,7 @@ func (p *pass) isBackground(e ast.Expr) bool {
 func bindsRequest(u use) bool {
 	switch u.fate {
 	case wrote:
-		return u.field == "*"
+		return u.field == "*" || u.field == "Cancel"
 	case called:
 		return u.method.Name() == "WithContext" || u.method.Name() == "Clone" || u.call == nil
 	}
@@ -100,7 +103,7 @@ func (p *pass) isSent(req *types.Var, seen map[*types.Var]bool) bool {
 		if u.fate != passed {
 			continue
 		}
-		if isSender(p.callee(u.call)) {
+		if fn := p.callee(u.call); isSender(fn) && !p.inThisPackage(fn) {
 			return true
 		}
 		if param := p.param(u.call, u.arg); param != nil && p.isSent(param, seen) {
@@ -108,6 +111,12 @@ func (p *pass) isSent(req *types.Var, seen map[*types.Var]bool) bool {
 		}
 	}
 	return false
+}
+
+// inThisPackage reports whether what fn does is in sight.
+func (p *pass) inThisPackage(fn *types.Func) bool {
+	_, ok := p.decls[fn]
+	return ok
 }
 
 // isSender reports whether fn takes a request and returns its response: a

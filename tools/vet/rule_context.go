@@ -14,18 +14,29 @@ func (p *pass) checkRequest(c inspector.Cursor, call *ast.CallExpr) {
 	switch fn := p.callee(call); {
 	case isFunc(fn, pkgHTTP, "NewRequest"):
 		ctx, ok := p.contextAt(c)
-		if ok && p.sinks(c) {
+		// A request that is returned, or handed to code out of sight, may get its
+		// context there.
+		if !p.sinks(c) {
+			return
+		}
+		if ok {
 			p.report("OT301", call, p.contextFix(call, ctx), "http.NewRequest drops the context in scope (%s)", ctx.name)
 			return
 		}
 		p.report("OT303", call, nil, "http.NewRequest takes no context: use http.NewRequestWithContext")
 	case isFunc(fn, pkgHTTP, "NewRequestWithContext") && len(call.Args) == 4:
 		name := p.background(call.Args[0])
-		if name == "" || p.isStream(c) {
+		var fix *fix
+		if name == "" && !p.isBackground(call.Args[0]) || p.isStream(c) {
 			return
 		}
 		if ctx, ok := p.contextAt(c); ok && p.sinks(c) {
-			p.report("OT302", call.Args[0], p.backgroundFix(call.Args[0], ctx), "outbound request on %s although %s is in scope", name, ctx.name)
+			if name != "" {
+				fix = p.backgroundFix(call.Args[0], ctx)
+			} else {
+				name = types.ExprString(call.Args[0]) + ", which is the background,"
+			}
+			p.report("OT302", call.Args[0], fix, "outbound request on %s although %s is in scope", name, ctx.name)
 		}
 	}
 }

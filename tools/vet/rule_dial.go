@@ -3,56 +3,101 @@ package vet
 import (
 	"go/ast"
 	"go/constant"
+	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
 )
 
+// A dial is a call that connects, and that nothing bounds.
+type dial struct {
+	name    string
+	network ast.Expr // nil is tcp
+	addr    ast.Expr
+}
+
 // checkDial is OT501 and OT504: a dial that waits as long as the kernel does,
 // which is minutes for a lost SYN.
 func (p *pass) checkDial(c inspector.Cursor, call *ast.CallExpr) {
-	if len(call.Args) < 2 {
+	d, ok := p.dials(call)
+	if !ok || p.loopback(c, d.addr) || p.loopbackTCPAddr(d.addr) {
 		return
 	}
-	name, addr := p.dials(call)
-	if name == "" || p.loopback(c, addr) || p.loopbackTCPAddr(addr) {
+	if d.network == nil {
+		p.report("OT501", call, nil, "%s has no timeout: a lost SYN blocks for minutes", d.name)
 		return
 	}
-	network := p.TypesInfo.Types[call.Args[0]].Value
+	network := p.TypesInfo.Types[d.network].Value
 	if network == nil || network.Kind() != constant.String {
-		p.report("OT504", call, nil, "%s has no timeout (network is not constant)", name)
+		p.report("OT504", call, nil, "%s has no timeout (network is not constant)", d.name)
 		return
 	}
 	// unix sockets lose no packets, and a udp "dial" sends none.
 	if strings.HasPrefix(constant.StringVal(network), "tcp") {
-		p.report("OT501", call, nil, "%s has no timeout: a lost SYN blocks for minutes", name)
+		p.report("OT501", call, nil, "%s has no timeout: a lost SYN blocks for minutes", d.name)
 	}
 }
 
-// dials names the unbounded dial that a call is, with its address.
-func (p *pass) dials(call *ast.CallExpr) (name string, addr ast.Expr) {
-	fn := p.callee(call)
+// dials reports whether a call is an unbounded dial.
+func (p *pass) dials(call *ast.CallExpr) (dial, bool) {
+	fn, args := p.callee(call), call.Args
+	if fn == nil || fn.Pkg() == nil {
+		return dial{}, false
+	}
+	name := fn.Pkg().Name() + "." + fn.Name()
 	switch {
-	case isFunc(fn, pkgNet, "Dial"):
-		return "net.Dial", call.Args[1]
-	case isFunc(fn, pkgTLS, "Dial"):
-		return "tls.Dial", call.Args[1]
-	case isFunc(fn, pkgNet, "DialTCP") && len(call.Args) == 3:
-		return "net.DialTCP", call.Args[2]
-	case isMethod(fn, pkgNet, "Dialer", "Dial"):
-		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && p.unboundedDialer(sel.X) {
-			return "net.Dialer.Dial without Timeout", call.Args[1]
+	case len(args) >= 2 && (isFunc(fn, pkgNet, "Dial") || isFunc(fn, pkgTLS, "Dial") || isFunc(fn, pkgRPC, "Dial") || isFunc(fn, pkgRPC, "DialHTTP")):
+		return dial{name, args[0], args[1]}, true
+	case isFunc(fn, pkgNet, "DialTCP") && len(args) == 3:
+		return dial{name, args[0], args[2]}, true
+	case (isFunc(fn, pkgSMTP, "Dial") || isFunc(fn, pkgSMTP, "SendMail")) && len(args) > 0:
+		return dial{name, nil, args[0]}, true
+	case isFunc(fn, pkgTLS, "DialWithDialer") && len(args) == 4 && p.unboundedDialer(args[0]):
+		return dial{name + " with a net.Dialer without Timeout", args[1], args[2]}, true
+	}
+	return p.methodDials(call, fn)
+}
+
+// methodDials is dials for the methods of net.Dialer and tls.Dialer.
+func (p *pass) methodDials(call *ast.CallExpr, fn *types.Func) (dial, bool) {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return dial{}, false
+	}
+	args := call.Args
+	for _, typ := range []string{pkgNet, pkgTLS} {
+		switch {
+		case isMethod(fn, typ, "Dialer", "Dial") && len(args) == 2:
+		case isMethod(fn, typ, "Dialer", "DialContext") && len(args) == 3 && p.isBackground(args[0]):
+			args = args[1:]
+		default:
+			continue
+		}
+		if p.unboundedDialer(sel.X) {
+			return dial{fn.Pkg().Name() + ".Dialer." + fn.Name() + " without Timeout", args[0], args[1]}, true
 		}
 	}
-	return "", nil
+	return dial{}, false
 }
 
-// unboundedDialer reports whether the dialer has neither a timeout nor anything
-// else that may end a dial early.
+// unboundedDialer reports whether the dialer, of net or crypto/tls, has neither a
+// timeout nor anything else that may end a dial early.
 func (p *pass) unboundedDialer(e ast.Expr) bool {
+	bounds := []string{"Timeout", "Deadline", "Cancel", "Control", "ControlContext", "NetDialer", "*"}
 	made := func(v value) bool {
-		lit, ok := v.expr.(*ast.CompositeLit)
-		return v.expr == nil || ok && len(lit.Elts) == 0
+		switch e := v.expr.(type) {
+		case nil:
+			return true
+		case *ast.CallExpr:
+			return p.isNew(e)
+		case *ast.CompositeLit:
+			return !slices.ContainsFunc(e.Elts, func(elt ast.Expr) bool {
+				kv, ok := elt.(*ast.KeyValueExpr)
+				return !ok || slices.Contains(bounds, keyName(kv))
+			})
+		}
+		return false
 	}
-	return p.proved(e, 0, made, func(u use) bool { return u.fate == wrote })
+	return p.proved(e, 0, made, func(u use) bool { return u.fate == wrote && slices.Contains(bounds, u.field) })
 }

@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -16,17 +17,87 @@ func (p *pass) checkGlobalWrite(c inspector.Cursor, lhs ast.Expr) {
 		p.reportDirect(c, lhs, name)
 		return
 	}
-	sel, ok := ast.Unparen(lhs).(*ast.SelectorExpr)
-	if !ok {
+	switch x := ast.Unparen(lhs).(type) {
+	case *ast.StarExpr: // *http.DefaultClient = …, or *p = … after p := &http.DefaultClient.Timeout
+		name := p.global(x.X)
+		if name == "" {
+			name = p.pointsIntoGlobal(c, x.X)
+		}
+		if name != "" {
+			p.reportDirect(c, lhs, name)
+		}
+	case *ast.SelectorExpr:
+		base := p.writtenThrough(x)
+		if base == nil {
+			return
+		}
+		if name := p.global(base); name != "" {
+			p.reportDirect(c, lhs, name)
+			return
+		}
+		if name := p.aliases(c, base); name != "" && !(p.inInit(c) && isPoolSize(x.Sel.Name)) {
+			holder := types.ExprString(base)
+			p.report("OT104", lhs, nil, "writing %s changes %s for the whole process (%s is not a copy)", types.ExprString(lhs), name, holder)
+		}
+	}
+}
+
+// writtenThrough returns the client or transport that a write to sel changes: the
+// t of t.TLSClientConfig.MinVersion, or nil. The transport of a client is another
+// value, and nil in the default one.
+func (p *pass) writtenThrough(sel *ast.SelectorExpr) ast.Expr {
+	for {
+		x := ast.Unparen(sel.X)
+		if p.global(x) != "" || holdsReference(p.TypesInfo.TypeOf(x)) {
+			return x
+		}
+		next, ok := strip(x).(*ast.SelectorExpr)
+		if !ok || isTransportField(p.fieldOf(next)) {
+			return nil
+		}
+		sel = next
+	}
+}
+
+// fieldOf returns the field that a selector names; for anything else, a variable
+// that is none.
+func (p *pass) fieldOf(sel *ast.SelectorExpr) *types.Var {
+	if v, ok := p.object(sel).(*types.Var); ok {
+		return v
+	}
+	return new(types.Var)
+}
+
+// pointsIntoGlobal names the global whose field a pointer variable was given the
+// address of, in the function around c.
+func (p *pass) pointsIntoGlobal(c inspector.Cursor, e ast.Expr) string {
+	v, ok := p.object(e).(*types.Var)
+	f := p.enclosingFunc(c)
+	if !ok || v.IsField() || !f.Valid() {
+		return ""
+	}
+	for _, from := range p.valuesIn(f, v) {
+		if sel, ok := strip(from).(*ast.SelectorExpr); ok {
+			if base := p.writtenThrough(sel); base != nil && p.global(base) != "" {
+				return p.global(base)
+			}
+		}
+	}
+	return ""
+}
+
+// checkGlobalMethod is OT104 for a method that changes its receiver.
+func (p *pass) checkGlobalMethod(c inspector.Cursor, call *ast.CallExpr) {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok || !isMethod(p.callee(call), pkgHTTP, "Transport", "RegisterProtocol") || p.inInit(c) {
 		return
 	}
-	if name := p.global(sel.X); name != "" {
-		p.reportDirect(c, lhs, name)
-		return
+	name := p.global(sel.X)
+	if name == "" {
+		name = p.aliases(c, sel.X)
 	}
-	if name := p.aliases(c, sel.X); name != "" && !(p.inInit(c) && isPoolSize(sel.Sel.Name)) {
-		holder := types.ExprString(sel.X)
-		p.report("OT104", lhs, nil, "writing %s.%s changes %s for the whole process (%s is not a copy)", holder, sel.Sel.Name, name, holder)
+	if name != "" {
+		p.reportDirect(c, call.Fun, name)
 	}
 }
 
@@ -72,16 +143,103 @@ func (p *pass) aliases(c inspector.Cursor, x ast.Expr) string {
 	if assert, ok := x.(*ast.TypeAssertExpr); ok {
 		x = ast.Unparen(assert.X)
 	}
+	if name := p.returnedGlobal(x); name != "" {
+		return name
+	}
 	v, ok := p.object(x).(*types.Var)
 	if !ok || v.Pkg() != p.Pkg || !holdsReference(v.Type()) {
 		return ""
 	}
-	if v.IsField() {
+	if v.IsField() || v.Parent() == p.Pkg.Scope() || p.isCaptured(c, v) {
 		if name := p.alwaysGlobal(v); name != "" {
 			return name
 		}
 	}
+	if name := p.fallsBack(c, v); name != "" {
+		return name
+	}
 	return p.reachingGlobal(c, x, v)
+}
+
+// isCaptured reports whether v is a variable of a function around that of c.
+func (p *pass) isCaptured(c inspector.Cursor, v *types.Var) bool {
+	f := p.enclosingFunc(c)
+	return f.Valid() && !(f.Node().Pos() <= v.Pos() && v.Pos() < f.Node().End())
+}
+
+// returnedGlobal names the global if x calls a function that returns nothing else.
+func (p *pass) returnedGlobal(x ast.Expr) string {
+	call, ok := ast.Unparen(x).(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	fn := p.callee(call)
+	if fn == nil {
+		return ""
+	}
+	var fact GlobalResult
+	if fn.Pkg() != p.Pkg {
+		if fn.Pkg() != nil && p.sameModule(fn.Pkg()) && p.ImportObjectFact(fn, &fact) {
+			return fact.Name
+		}
+		return ""
+	}
+	return p.globalResult(fn)
+}
+
+// globalResult names the global if fn, of this package, returns nothing else.
+func (p *pass) globalResult(fn *types.Func) string {
+	decl, ok := p.decls[fn]
+	if !ok || fn.Signature().Results().Len() == 0 || !holdsReference(fn.Signature().Results().At(0).Type()) {
+		return ""
+	}
+	t := newTrail()
+	if !p.followResult(t, fn, decl, 0) {
+		return ""
+	}
+	name := ""
+	for _, leaf := range t.leaves {
+		if leaf.expr == nil {
+			return ""
+		}
+		if name = p.global(leaf.expr); name == "" {
+			return ""
+		}
+	}
+	return name
+}
+
+// fallsBack names the global if some constructor puts it into the field v, and
+// nothing around c asks which one is there.
+func (p *pass) fallsBack(c inspector.Cursor, v *types.Var) string {
+	if !v.IsField() || p.comparedWithGlobal(v) {
+		return ""
+	}
+	name := ""
+	for _, e := range p.elems[v] {
+		name = cmp.Or(name, p.global(e))
+	}
+	for _, use := range p.uses[v] {
+		if p.useOf(use).fate != defined {
+			continue
+		}
+		if p.enclosingFunc(use) == p.enclosingFunc(c) {
+			return "" // what is there is known, or reachingGlobal knows it
+		}
+		if use.ParentEdgeKind() == edge.SelectorExpr_Sel {
+			use = use.Parent()
+		}
+		if values, ok := p.assigned(v, use); ok && len(values) == 1 && values[0].expr != nil {
+			name = cmp.Or(name, p.global(values[0].expr))
+		}
+	}
+	// A condition on anything that the struct holds may be about whose client it is.
+	for obj := range p.conditions(c, inspector.Cursor{}) {
+		if field, ok := obj.(*types.Var); ok && field.IsField() {
+			return ""
+		}
+	}
+	return name
 }
 
 // holdsReference reports whether a write through a variable of type t is a
@@ -140,7 +298,7 @@ func (p *pass) reachingGlobal(c inspector.Cursor, x ast.Expr, v *types.Var) stri
 		stmt := use.Parent()
 		all = append(all, stmt.Node())
 		if values, ok := p.assigned(v, use); ok && len(values) == 1 && values[0].expr != nil && values[0].result == 0 {
-			if name := p.global(values[0].expr); name != "" {
+			if name := cmp.Or(p.global(values[0].expr), p.returnedGlobal(values[0].expr)); name != "" {
 				globals = append(globals, def{stmt, name})
 			}
 		}
@@ -196,8 +354,8 @@ func (p *pass) comparedWithGlobal(v *types.Var) bool {
 		if c.ParentEdgeKind() == edge.SelectorExpr_Sel {
 			c = c.Parent()
 		}
-		cmp, ok := c.Parent().Node().(*ast.BinaryExpr)
-		if ok && (cmp.Op == token.EQL || cmp.Op == token.NEQ) && (p.global(cmp.X) != "" || p.global(cmp.Y) != "") {
+		asked, ok := c.Parent().Node().(*ast.BinaryExpr)
+		if ok && (asked.Op == token.EQL || asked.Op == token.NEQ) && (p.global(asked.X) != "" || p.global(asked.Y) != "") {
 			return true
 		}
 	}

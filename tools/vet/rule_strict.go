@@ -49,15 +49,24 @@ func (p *pass) factoryHint() string {
 }
 
 // checkDefaultRef is OT111 and OT112.
-func (p *pass) checkDefaultRef(sel *ast.SelectorExpr) {
+func (p *pass) checkDefaultRef(c inspector.Cursor, sel *ast.SelectorExpr) {
 	switch obj := p.object(sel); {
 	case isObject(obj, pkgHTTP, "DefaultClient"):
 		p.policy("OT111", sel, "http.DefaultClient used")
 	case isObject(obj, pkgHTTP, "DefaultTransport"):
-		p.policy("OT112", sel, "http.DefaultTransport used")
+		if id, ok := c.LastChild(); ok && !p.onlyLooksAt(id) {
+			p.policy("OT112", sel, "http.DefaultTransport used")
+		}
 	default:
-		if v, ok := obj.(*types.Var); ok && !v.IsField() {
-			p.checkThirdParty(sel, v, "used")
+		switch obj := obj.(type) {
+		case *types.Var:
+			if !obj.IsField() {
+				p.checkThirdParty(sel, obj, "used")
+			}
+		case *types.Func:
+			if c.ParentEdgeKind() != edge.CallExpr_Fun {
+				p.checkConstructorValue(sel, obj)
+			}
 		}
 	}
 }
@@ -110,11 +119,11 @@ func (p *pass) checkConstructors(c inspector.Cursor, call *ast.CallExpr) {
 		return
 	}
 	fn := p.callee(call)
-	if fn == nil || fn.Pkg() == nil || fn.Signature().Recv() != nil {
+	if fn == nil || fn.Pkg() == nil {
 		return
 	}
 	switch {
-	case isFunc(fn, pkgGRPC, "Dial"), isFunc(fn, pkgGRPC, "DialContext"), isFunc(fn, pkgGRPC, "NewClient"):
+	case isGRPCDial(fn):
 		p.policy("OT401", call, "grpc."+fn.Name()+" called")
 	case isFunc(fn, pkgProxy, "NewSingleHostReverseProxy"):
 		v := p.assignedTo(c, 0)
@@ -126,18 +135,84 @@ func (p *pass) checkConstructors(c inspector.Cursor, call *ast.CallExpr) {
 	}
 }
 
-// checkThirdParty is OT503.
-func (p *pass) checkThirdParty(at ast.Node, obj types.Object, what string) {
-	if obj.Pkg() == nil || obj.Pkg() == p.Pkg || obj.Parent() != obj.Pkg().Scope() {
+// onlyLooksAt reports whether the mention of a transport at c sends nothing over
+// it: it is cloned, read or compared. What writes to it is for OT104 to say.
+func (p *pass) onlyLooksAt(c inspector.Cursor) bool {
+	for at := range c.Enclosing((*ast.TypeAssertExpr)(nil)) {
+		if at.Node().(*ast.TypeAssertExpr).Type == nil { // switch t := http.DefaultTransport.(type)
+			return true
+		}
+	}
+	switch u := p.useOf(c); u.fate {
+	case read, wrote, defined:
+		return true
+	case called:
+		return u.method.Name() == "Clone"
+	case stored:
+		v, ok := u.target.(*types.Var)
+		if !ok || v.IsField() || v.Parent() == p.Pkg.Scope() || !isTransport(v.Type()) {
+			return false
+		}
+		for _, use := range p.uses[v] {
+			if p.useOf(use).fate == stored || !p.onlyLooksAt(use) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func isGRPCDial(fn *types.Func) bool {
+	return isFunc(fn, pkgGRPC, "Dial") || isFunc(fn, pkgGRPC, "DialContext") || isFunc(fn, pkgGRPC, "NewClient")
+}
+
+// checkConstructorValue is OT401 and OT503 for a function that is not called here,
+// but kept or handed on.
+func (p *pass) checkConstructorValue(at ast.Node, fn *types.Func) {
+	if isGRPCDial(fn) {
+		p.policy("OT401", at, "grpc."+fn.Name()+" used")
 		return
 	}
-	name := obj.Pkg().Path() + "." + obj.Name()
+	p.checkThirdParty(at, fn, "used")
+}
+
+// checkThirdParty is OT503.
+func (p *pass) checkThirdParty(at ast.Node, obj types.Object, what string) {
+	if obj.Pkg() == nil || obj.Pkg() == p.Pkg {
+		return
+	}
+	local, ok := localName(obj)
+	if !ok {
+		return
+	}
 	for known := range constructors(p.opts) {
-		if known == name {
-			p.policy("OT503", at, obj.Pkg().Name()+"."+obj.Name()+" "+what)
+		if known == obj.Pkg().Path()+"."+local {
+			p.policy("OT503", at, obj.Pkg().Name()+"."+local+" "+what)
 			return
 		}
 	}
+}
+
+// localName is what obj is called within its package: Name, or Type.Name for a
+// method. Fields and what is local to a function have none.
+func localName(obj types.Object) (string, bool) {
+	if obj.Parent() == obj.Pkg().Scope() {
+		return obj.Name(), true
+	}
+	fn, ok := obj.(*types.Func)
+	if !ok || fn.Signature().Recv() == nil {
+		return "", false
+	}
+	t := types.Unalias(fn.Signature().Recv().Type())
+	if ptr, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(ptr.Elem())
+	}
+	named, ok := t.(*types.Named)
+	if !ok {
+		return "", false
+	}
+	return named.Obj().Name() + "." + fn.Name(), true
 }
 
 func (p *pass) writesField(v *types.Var, field string) bool {
@@ -152,11 +227,22 @@ func (p *pass) writesField(v *types.Var, field string) bool {
 func constructors(o *Options) iter.Seq[string] {
 	known := []string{
 		"github.com/hashicorp/go-retryablehttp.NewClient",
+		"github.com/hashicorp/go-retryablehttp.Client",
+		"github.com/hashicorp/go-retryablehttp.Get",
+		"github.com/hashicorp/go-retryablehttp.Head",
+		"github.com/hashicorp/go-retryablehttp.Post",
+		"github.com/hashicorp/go-retryablehttp.PostForm",
+		"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp.DefaultClient",
+		"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp.Get",
+		"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp.Head",
+		"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp.Post",
+		"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp.PostForm",
 		"github.com/hashicorp/go-cleanhttp.DefaultClient",
 		"github.com/hashicorp/go-cleanhttp.DefaultPooledClient",
 		"github.com/hashicorp/go-cleanhttp.DefaultTransport",
 		"github.com/hashicorp/go-cleanhttp.DefaultPooledTransport",
 		"github.com/go-resty/resty/v2.New",
+		"github.com/go-resty/resty/v2.NewWithLocalAddr",
 		"resty.dev/v3.New",
 		"github.com/imroc/req/v3.C",
 		"github.com/imroc/req/v3.NewClient",
@@ -172,6 +258,9 @@ func constructors(o *Options) iter.Seq[string] {
 		"nhooyr.io/websocket.Dial",
 		"golang.org/x/net/websocket.Dial",
 		"golang.org/x/oauth2.NewClient",
+		"golang.org/x/oauth2.Config.Client",
+		"golang.org/x/oauth2/clientcredentials.Config.Client",
+		"golang.org/x/oauth2/jwt.Config.Client",
 	}
 	return func(yield func(string) bool) {
 		for _, list := range [][]string{known, o.Constructors} {

@@ -3,6 +3,7 @@ package vet
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -12,17 +13,20 @@ import (
 // checkTransportPerCall is OT206: a transport that a function builds, uses and
 // drops. Its idle connections stay open, each with two goroutines, until the
 // other side closes them.
-func (p *pass) checkTransportPerCall(c inspector.Cursor, lit *ast.CompositeLit) {
-	if !isTransport(p.TypesInfo.TypeOf(lit)) || !p.keepsIdle(lit) {
+func (p *pass) checkTransportPerCall(c inspector.Cursor, made ast.Expr) {
+	if !isTransport(p.TypesInfo.TypeOf(made)) {
+		return
+	}
+	if lit, ok := made.(*ast.CompositeLit); ok && !p.keepsIdle(lit) {
 		return
 	}
 	f := p.enclosingFunc(c)
-	if !f.Valid() || p.runsOnce(f) || p.closesConnections(f) {
+	if !f.Valid() || p.closesConnections(f) {
 		return
 	}
 	l := local{pass: p, seen: make(map[*types.Var]bool)}
-	if l.stays(c) && l.called {
-		p.report("OT206", lit, nil, "http.Transport built on every call of %s and dropped: leaks an idle connection and two goroutines per call", funcTitle(f))
+	if l.stays(c) && l.called && (l.returned || !p.runsOnce(f)) {
+		p.report("OT206", made, nil, "http.Transport built on every call of %s and dropped: leaks an idle connection and two goroutines per call", funcTitle(f))
 	}
 }
 
@@ -43,9 +47,12 @@ func (p *pass) keepsIdle(lit *ast.CompositeLit) bool {
 }
 
 // runsOnce reports whether a function may run once in the life of its program:
-// then one connection is no leak. In a program, or a package of its commands,
+// then one connection is no leak. In a program, or a package that reads a command line,
 // that is all but what serves requests.
 func (p *pass) runsOnce(f inspector.Cursor) bool {
+	if p.isOnce(f) {
+		return true
+	}
 	sig := p.signature(f)
 	if decl, ok := f.Node().(*ast.FuncDecl); sig == nil || ok && setsUp(decl.Name.Name) {
 		return true
@@ -58,7 +65,31 @@ func (p *pass) runsOnce(f inspector.Cursor) bool {
 		}
 		serves = serves || isRequest(v.Type())
 	}
-	return !serves && (p.Pkg.Name() == "main" || isCommandPath(p.Pkg.Path()))
+	return !serves && (p.Pkg.Name() == "main" || p.isCommandLine())
+}
+
+// isOnce reports whether f is a function literal that package sync runs once.
+func (p *pass) isOnce(f inspector.Cursor) bool {
+	if f.ParentEdgeKind() != edge.CallExpr_Args {
+		return false
+	}
+	fn := p.callee(f.Parent().Node().(*ast.CallExpr))
+	return isMethod(fn, "sync", "Once", "Do") || isFunc(fn, "sync", "OnceFunc") || isFunc(fn, "sync", "OnceValue") || isFunc(fn, "sync", "OnceValues")
+}
+
+// checkTransportVar is OT206 for var t http.Transport.
+func (p *pass) checkTransportVar(c inspector.Cursor, spec *ast.ValueSpec) {
+	f := p.enclosingFunc(c)
+	if len(spec.Values) > 0 || spec.Type == nil || !f.Valid() || isPointer(p.TypesInfo.TypeOf(spec.Type)) || !isTransport(p.TypesInfo.TypeOf(spec.Type)) || p.closesConnections(f) {
+		return
+	}
+	for _, name := range spec.Names {
+		v, ok := p.TypesInfo.Defs[name].(*types.Var)
+		l := local{pass: p, seen: make(map[*types.Var]bool)}
+		if ok && l.variable(v) && l.called && (l.returned || !p.runsOnce(f)) {
+			p.report("OT206", spec, nil, "http.Transport built on every call of %s and dropped: leaks an idle connection and two goroutines per call", funcTitle(f))
+		}
+	}
 }
 
 // setsUp reports whether a function is named like one that starts something.
@@ -72,15 +103,16 @@ func setsUp(name string) bool {
 	return false
 }
 
-// isCommandPath reports whether a package belongs to a command line tool, by the
-// name of a folder above it.
-func isCommandPath(path string) bool {
-	for dir := range strings.SplitSeq(path, "/") {
-		if dir == "cmd" || dir == "cli" || dir == "commands" || strings.HasSuffix(dir, "ctl") {
+// isCommandLine reports whether a package reads a command line, and so runs what
+// it was told to, once.
+func (p *pass) isCommandLine() bool {
+	return slices.ContainsFunc(p.Pkg.Imports(), func(imp *types.Package) bool {
+		switch imp.Path() {
+		case "flag", "github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/urfave/cli", "github.com/urfave/cli/v2", "github.com/urfave/cli/v3", "github.com/alecthomas/kong":
 			return true
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // closesConnections reports whether a function asks for its connections to be
@@ -114,6 +146,9 @@ type local struct {
 	*pass
 	seen   map[*types.Var]bool
 	called bool // a request went out over it
+
+	// It was returned to a caller in sight, and so is as short-lived as that.
+	returned bool
 }
 
 // stays reports whether the value at c goes nowhere but into variables of its
@@ -134,10 +169,47 @@ func (l *local) stays(c inspector.Cursor) bool {
 			return l.method(c.Parent())
 		case edge.AssignStmt_Rhs, edge.ValueSpec_Values:
 			return l.assigned(c)
+		case edge.ReturnStmt_Results:
+			return l.toCallers(c)
 		default:
 			return false
 		}
 	}
+}
+
+// toCallers follows the first result of a function that only this package calls.
+// Wherever it goes, it must stay there, and be made on every call.
+func (l *local) toCallers(c inspector.Cursor) bool {
+	_, i := c.ParentEdge()
+	f := l.enclosingFunc(c)
+	decl, ok := f.Node().(*ast.FuncDecl)
+	if !ok || i != 0 || l.returned {
+		return false // through more than one function is through a constructor
+	}
+	l.returned = true
+	fn, ok := l.TypesInfo.Defs[decl.Name].(*types.Func)
+	if !ok || fn.Exported() {
+		return false
+	}
+	calls := 0
+	for _, use := range l.uses[fn] {
+		if use.ParentEdgeKind() == edge.FuncDecl_Name {
+			continue
+		}
+		if use.ParentEdgeKind() == edge.SelectorExpr_Sel {
+			use = use.Parent()
+		}
+		if use.ParentEdgeKind() != edge.CallExpr_Fun {
+			return false
+		}
+		call := use.Parent()
+		caller := l.enclosingFunc(call)
+		if !caller.Valid() || l.runsOnce(caller) || l.closesConnections(caller) || !l.stays(call) {
+			return false
+		}
+		calls++
+	}
+	return calls > 0
 }
 
 // method is a call on the value, with no variable between.

@@ -107,12 +107,12 @@ func (p *pass) isDetached(c, f inspector.Cursor) bool {
 				return true
 			}
 		case edge.IfStmt_Body:
-			if p.asksForEnd(at.Parent().Node().(*ast.IfStmt).Cond) {
+			if cond := at.Parent().Node().(*ast.IfStmt).Cond; p.asksForEnd(cond) || p.asksForNone(cond) {
 				return true
 			}
 		}
 		for prev, ok := prevStmt(at); ok; prev, ok = prevStmt(prev) {
-			if p.waitsForDone(prev.Node()) {
+			if p.waitsForDone(prev.Node()) || p.answers(prev.Node()) {
 				return true
 			}
 		}
@@ -158,6 +158,30 @@ func (p *pass) waitsForDone(n ast.Node) bool {
 	}
 	call, ok := ast.Unparen(recv.X).(*ast.CallExpr)
 	return ok && p.isContextMethod(call, "Done")
+}
+
+// asksForNone reports whether a condition asks if a context is nil: then there is
+// none to pass on.
+func (p *pass) asksForNone(cond ast.Expr) bool {
+	found := false
+	ast.Inspect(cond, func(n ast.Node) bool {
+		if cmp, ok := n.(*ast.BinaryExpr); ok {
+			found = found || cmp.Op == token.EQL && p.TypesInfo.Types[cmp.Y].IsNil() && isContext(p.TypesInfo.TypeOf(cmp.X))
+		}
+		return !found
+	})
+	return found
+}
+
+// answers reports whether a statement answers a request: what a handler sends
+// after that is not for whoever waited, and may go on when they have left.
+func (p *pass) answers(n ast.Node) bool {
+	stmt, ok := n.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := ast.Unparen(stmt.X).(*ast.CallExpr)
+	return ok && isMethod(p.callee(call), pkgHTTP, "ResponseWriter", "WriteHeader")
 }
 
 // asksForEnd reports whether a condition asks about an error or about the end of

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -39,6 +40,7 @@ func (p *pass) readSuppressions() {
 			for _, comment := range group.List {
 				rest, ok := directive(comment, allowPrefix)
 				if !ok {
+					p.checkSpelling(comment)
 					continue
 				}
 				ids := p.parseAllow(comment, rest)
@@ -71,13 +73,29 @@ func hasDirective(files []*ast.File) bool {
 	for _, f := range files {
 		for _, group := range f.Comments {
 			for _, c := range group.List {
-				if strings.HasPrefix(c.Text, "//offtake:") {
+				if likeDirective.MatchString(c.Text) {
 					return true
 				}
 			}
 		}
 	}
 	return false
+}
+
+// likeDirective matches what looks like a directive of ours, well spelt or not.
+// Prose has a space after the colon.
+var likeDirective = regexp.MustCompile(`(?i)^//\s*off-?take\s*:([a-z]\w*)`)
+
+// checkSpelling reports a comment that only looks like a directive: it allows
+// nothing, and its author believes that it does.
+func (p *pass) checkSpelling(c *ast.Comment) {
+	if !likeDirective.MatchString(c.Text) {
+		return
+	}
+	if _, ok := directive(c, factoryPrefix); ok {
+		return
+	}
+	p.report("OT003", c, nil, "%q is no directive, want //offtake:allow OT101 -- reason, or //offtake:factory -- reason, without a space after //", strings.Fields(strings.TrimPrefix(c.Text, "//"))[0])
 }
 
 // directive returns what follows the prefix in a comment that starts with it.

@@ -123,8 +123,13 @@ func (p *pass) followResult(t *trail, fn *types.Func, decl inspector.Cursor, res
 			v.expr = ret.Results[result]
 		case len(ret.Results) == 1:
 			v.expr, v.result = ret.Results[0], result
+		case len(ret.Results) == 0 && result < n:
+			if !p.followHolder(t, fn.Signature().Results().At(result)) {
+				return false
+			}
+			continue
 		default:
-			return false // named results
+			return false
 		}
 		if !p.follow(t, v) {
 			return false
@@ -208,9 +213,9 @@ func (p *pass) assigned(v *types.Var, c inspector.Cursor) ([]value, bool) {
 	case *ast.KeyValueExpr:
 		return []value{{expr: n.Value}}, kind == edge.KeyValueExpr_Key
 	case *ast.Field:
-		// A field starts as zero wherever its struct is made. A parameter or a
-		// named result starts out of sight.
-		return p.zero(v), v.IsField()
+		// A field starts as zero wherever its struct is made, and so does a named
+		// result. A parameter starts out of sight.
+		return p.zero(v), v.IsField() || c.Parent().Parent().ParentEdgeKind() == edge.FuncType_Results
 	}
 	return nil, false
 }

@@ -26,7 +26,7 @@ func newAnalyzer(t *testing.T, opts *vet.Options) *analysis.Analyzer {
 func TestReportsWhatIsProved(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), newAnalyzer(t, nil),
 		"ot101", "ot101/mocks", "ot101main", "ot102", "ot104", "ot104main", "ot202", "ot206", "ot206main",
-		"ot301", "ot302", "ot402", "ot501", "ot601/a", "ot601/b", "ot701")
+		"forms", "silent", "silent/headers", "ot301", "ot302", "ot402", "ot501", "ot601/a", "ot601/b", "ot701")
 }
 
 // What a fix writes must compile, and is compared with the golden files.

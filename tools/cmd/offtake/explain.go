@@ -3,11 +3,10 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/offtake-go/offtake/tools/check"
-	vetrules "github.com/offtake-go/offtake/tools/vet"
+	codevet "github.com/offtake-go/offtake/tools/vet"
 )
 
 func explain(c *call, args []string) (int, error) {
@@ -20,14 +19,17 @@ func explain(c *call, args []string) (int, error) {
 		for _, r := range slices.Concat(check.Rules(), check.InputRules()) {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
 		}
+		for _, r := range codevet.Rules() {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
+		}
 		return exitOK, w.Flush()
 	}
 	for _, id := range ids {
-		r, ok := check.RuleOf(id)
-		if v, isVet := vetRule(id); !ok && isVet {
-			fmt.Fprintf(c.stdout, "%s %s (%s)\n  says     %s\n  runs     in the profile %s of offtake vet\n  explained in %s\n", v.ID, v.Name, v.Severity, v.Title, v.Profile, v.URL())
+		if r, ok := codevet.RuleOf(id); ok {
+			fmt.Fprintf(c.stdout, "%s %s (%s, profile %s)\n%s\n\n%s", r.ID, r.Title, r.Severity, r.Profile, r.URL(), r.Explain())
 			continue
 		}
+		r, ok := check.RuleOf(id)
 		if !ok {
 			return exitBadInput, fmt.Errorf("offtake explain: there is no rule %q; offtake explain lists those of the check, offtake vet -rules those of Go code", id)
 		}
@@ -55,14 +57,4 @@ func (c *call) explainRule(r check.Rule) error {
 		}
 	}
 	return nil
-}
-
-// vetRule is the rule of offtake vet with an ID in any case.
-func vetRule(id string) (vetrules.Rule, bool) {
-	for _, r := range vetrules.Rules() {
-		if strings.EqualFold(r.ID, id) {
-			return r, true
-		}
-	}
-	return vetrules.Rule{}, false
 }

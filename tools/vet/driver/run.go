@@ -53,11 +53,27 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
+const usage = `usage: offtakevet [flags] [packages]
+
+offtakevet finds the calls to other services in Go code that nothing bounds, and
+the clients that are built outside of the shared factory. Packages are named as
+for go build; without one it vets that of the current directory.
+
+It exits with 0 if nothing was found, 1 if something was, or if the baseline may
+shrink, and 2 if the packages could not be checked: bad flags, or code that does
+not compile.
+
+Profiles: bugs always runs, and reports what follows from the code. strict adds
+policy, advice adds sizes worth a second look: -profile=strict,advice runs all.
+-rules lists the rules; offtake explain OT101 explains one.
+
+`
+
 func (c *command) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("offtakevet", flag.ContinueOnError)
 	fs.SetOutput(c.errs)
 	fs.Usage = func() {
-		fmt.Fprint(c.errs, "usage: offtakevet [flags] [packages]\n\n")
+		fmt.Fprint(c.errs, usage)
 		fs.PrintDefaults()
 	}
 	fs.BoolVar(&c.json, "json", false, "print the findings as JSON")

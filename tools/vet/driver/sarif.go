@@ -1,9 +1,13 @@
 package driver
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/url"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/offtake-go/offtake/tools/vet"
 )
@@ -54,16 +58,16 @@ type (
 	}
 	sarifPhysical struct {
 		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   sarifRegion   `json:"region"`
+		Region   *sarifRegion  `json:"region,omitempty"`
 	}
 	sarifArtifact struct {
 		URI string `json:"uri"`
 	}
 	sarifRegion struct {
 		StartLine   int `json:"startLine"`
-		StartColumn int `json:"startColumn"`
-		EndLine     int `json:"endLine"`
-		EndColumn   int `json:"endColumn"`
+		StartColumn int `json:"startColumn,omitempty"`
+		EndLine     int `json:"endLine,omitempty"`
+		EndColumn   int `json:"endColumn,omitempty"`
 	}
 )
 
@@ -81,12 +85,13 @@ func writeSARIF(w io.Writer, findings []Finding) error {
 			Default: sarifConfig{Enabled: r.Profile == vet.Bugs || r.Profile == vet.Meta, Level: r.Severity},
 		})
 	}
+	files := make(lines)
 	for _, f := range findings {
 		run.Results = append(run.Results, sarifResult{
 			RuleID: f.Rule, Level: f.Severity, Message: sarifText{f.Message},
 			Locations: []sarifLocation{{sarifPhysical{
 				Artifact: sarifArtifact{uri(f.File)},
-				Region:   sarifRegion{f.Line, f.Column, f.EndLine, f.EndColumn},
+				Region:   files.region(f),
 			}}},
 		})
 	}
@@ -102,4 +107,34 @@ func writeSARIF(w io.Writer, findings []Finding) error {
 // uri is the reference to a file, with what a URI can not hold escaped.
 func uri(file string) string {
 	return (&url.URL{Path: file}).String()
+}
+
+// lines holds the files that findings lie in, to count their columns in code
+// points, the unit that the log declares. The compiler counts bytes.
+type lines map[string][][]byte
+
+func (l lines) region(f Finding) *sarifRegion {
+	if f.Line == 0 {
+		return nil
+	}
+	r := &sarifRegion{f.Line, l.column(f.File, f.Line, f.Column), f.EndLine, l.column(f.File, f.EndLine, f.EndColumn)}
+	if r.StartColumn == 0 || r.EndColumn == 0 {
+		return &sarifRegion{StartLine: f.Line}
+	}
+	return r
+}
+
+// column returns 0 if there is no such place, as under a //line directive.
+func (l lines) column(file string, line, column int) int {
+	text, ok := l[file]
+	if !ok {
+		if data, err := os.ReadFile(filepath.FromSlash(file)); err == nil {
+			text = bytes.Split(data, []byte("\n"))
+		}
+		l[file] = text
+	}
+	if line < 1 || line > len(text) || column < 1 || column > len(text[line-1])+1 {
+		return 0
+	}
+	return utf8.RuneCount(text[line-1][:column-1]) + 1
 }

@@ -106,8 +106,11 @@ func keepFindings(args []string) (last string, foreign bool, err error) {
 	if isSet(args, "fix") && !isSet(args, "diff") {
 		return last, false, nil
 	}
-	// A package of which another is what gets reported needs no second report.
-	if u.isVariant() || u.hasTests() {
+	// A package of which another is what gets reported needs no second report. What
+	// go vet compiles again for the tests of another package, as it does q if the
+	// tests of p import q and q imports p, can not be told from q itself; go vet
+	// prints its findings twice, and offtakevet drops one.
+	if u.hasTests() {
 		return last, false, nil
 	}
 	all["VetxOnly"] = false
@@ -122,7 +125,7 @@ func keepFindings(args []string) (last string, foreign bool, err error) {
 // A unit is the part of the go command's configuration that decides whether a
 // package is reported on.
 type unit struct {
-	ID, Dir, ImportPath       string
+	Dir, ImportPath           string
 	ModulePath, ModuleVersion string
 	VetxOnly                  bool
 	IgnoredFiles              []string
@@ -141,10 +144,6 @@ func (u *unit) downloaded() bool {
 	dir := filepath.ToSlash(u.Dir)
 	return strings.Contains(dir, "@v") || strings.HasSuffix(dir, "/vendor/"+u.ImportPath)
 }
-
-// isVariant reports whether the package was compiled again for the tests of
-// another one, as "q [p.test]" is if the tests of p import q and q imports p.
-func (u *unit) isVariant() bool { return strings.Contains(u.ID, " [") }
 
 // hasTests reports whether in-package tests make another package of this one,
 // with its own place in the cache, which is the one that is reported on. The go

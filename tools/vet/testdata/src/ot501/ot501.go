@@ -11,7 +11,7 @@ import (
 func dial(addr string) {
 	net.Dial("tcp", addr)             // want `OT501: net.Dial has no timeout: a lost SYN blocks for minutes`
 	tls.Dial("tcp4", addr, nil)       // want `OT501: tls.Dial has no timeout`
-	new(net.Dialer).Dial("tcp", addr) // silent: new is not followed
+	new(net.Dialer).Dial("tcp", addr) // want `OT501: net.Dialer.Dial without Timeout`
 	(&net.Dialer{}).Dial("tcp", addr) // want `OT501: net.Dialer.Dial without Timeout has no timeout`
 }
 

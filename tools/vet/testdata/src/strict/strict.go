@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"context"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -12,8 +13,24 @@ import (
 
 func defaults() {
 	_ = http.DefaultClient                    // want `OT111: http.DefaultClient used outside the client factory \(use fixes\)`
-	_ = http.DefaultTransport                 // want `OT112: http.DefaultTransport used outside`
+	keep(http.DefaultTransport)               // want `OT112: http.DefaultTransport used outside`
 	http.DefaultClient.CloseIdleConnections() // want `OT702: CloseIdleConnections on http.DefaultClient` `OT111: .*`
+}
+
+func keep(http.RoundTripper) {}
+
+// Nothing is sent over what is cloned, read or compared.
+func looks(rt http.RoundTripper) bool {
+	t := http.DefaultTransport.(*http.Transport)
+	own := t.Clone()
+	if d, ok := http.DefaultTransport.(*http.Transport); ok {
+		_ = d.MaxIdleConns
+	}
+	_ = http.DefaultTransport.(*http.Transport).Clone()
+	switch http.DefaultTransport.(type) {
+	case *http.Transport:
+	}
+	return rt == http.DefaultTransport && own.MaxIdleConns == t.MaxIdleConns
 }
 
 var zero http.Client // want `OT201: http.Client declared outside`
@@ -27,8 +44,23 @@ func clients() {
 	t.CloseIdleConnections()
 }
 
-func request(u string) (*http.Request, error) {
-	return http.NewRequest("GET", u, nil) // want `OT303: http.NewRequest takes no context`
+func request(u string, c *http.Client) (*http.Response, error) {
+	req, err := http.NewRequest("GET", u, nil) // want `OT303: http.NewRequest takes no context`
+	if err != nil {
+		return nil, err
+	}
+	return c.Do(req)
+}
+
+// Whoever gets the request may give it a context.
+func built(u string) (*http.Request, error) { return http.NewRequest("GET", u, nil) }
+
+func contextLater(ctx context.Context, u string, c *http.Client) (*http.Response, error) {
+	req, err := http.NewRequest("GET", u, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.Do(req.WithContext(ctx))
 }
 
 func rpc(target string) {

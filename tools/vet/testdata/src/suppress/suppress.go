@@ -13,10 +13,9 @@ func lineAbove(u string) {
 
 // inDoc holds for all of the function.
 //
-//offtake:allow OT101,OT303 -- the peer is this very machine
+//offtake:allow OT101 -- the peer is this very machine
 func inDoc(u string) {
 	http.Get(u)
-	http.NewRequest("GET", u, nil)
 }
 
 func noReason(u string) {
@@ -39,10 +38,10 @@ func tooFar(u string) {
 	http.Get(u) // want `OT101: .*`
 }
 
-//offtake:allowed is another word.
+//offtake:allowed OT101 -- misspelt // want `OT003: "offtake:allowed" is no directive`
 func otherWord() {}
 
-// offtake:allow OT101 -- a directive has no space before it
+// offtake:allow OT101 -- a directive has no space before it // want `OT003: "offtake:allow" is no directive`
 func notADirective(u string) {
 	http.Get(u) // want `OT101: .*`
 }
