@@ -73,7 +73,7 @@ func TestTheDebugPageAnswersNoOtherSite(t *testing.T) {
 }
 
 func TestEachAdminAddressHasItsRoutes(t *testing.T) {
-	path := write(t, one+"admin: %q\n", upstream(t).URL, loopback.Free(t))
+	path := write(t, one+"admin: %q\n", upstream(t).URL(), loopback.Free(t))
 	debug := loopback.Free(t)
 	s, _ := open(t, path, Options{Debug: debug, Propagation: time.Millisecond, Spread: time.Millisecond})
 	_, stop := running(t, s, http.NotFoundHandler())
@@ -156,7 +156,7 @@ func TestTheTargetComesFromTheEnvironmentOrTheOptions(t *testing.T) {
 		t.Fatalf("Open(Targets) = %v, want nil", err)
 	}
 	s.Close()
-	t.Setenv("OFFTAKE_TEST_CARD", "http://"+strings.TrimPrefix(upstream(t).URL, "http://"))
+	t.Setenv("OFFTAKE_TEST_CARD", "http://"+strings.TrimPrefix(upstream(t).URL(), "http://"))
 	s, _ = open(t, path, Options{})
 	c, _ := s.HTTP("card")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -69,7 +69,7 @@ upstreams:
 }
 
 func TestTheReadinessMetricsFollowTheGate(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{})
 	admin := httptest.NewServer(s.AdminHandler())
 	defer admin.Close()
 	running(t, s, http.NotFoundHandler())

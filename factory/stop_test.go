@@ -21,7 +21,7 @@ import (
 )
 
 func TestAStopUnderLoadLosesNothing(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{
 		Propagation: 500 * time.Millisecond, Drain: 10 * time.Second, Spread: time.Millisecond,
 	})
 	processor, _ := s.HTTP("processor")
@@ -75,7 +75,7 @@ func TestAStopUnderLoadLosesNothing(t *testing.T) {
 }
 
 func TestAnEndlessRequestIsEndedAtTheEndOfDrain(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
 	ended := make(chan struct{})
 	entered := make(chan struct{})
 	url, stop := running(t, s, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func TestAnEndlessRequestIsEndedAtTheEndOfDrain(t *testing.T) {
 
 // Balancers and browsers open connections before they have a request for them.
 func TestAConnectionThatSendsNothingIsNoLoss(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
 	url, stop := running(t, s, http.NotFoundHandler())
 	eventually(t, "ready", func() bool { got, _ := status(t, url+"/readyz"); return got == http.StatusOK })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -118,14 +118,14 @@ func TestAConnectionThatSendsNothingIsNoLoss(t *testing.T) {
 }
 
 func TestABrokenListenerEndsTheService(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{})
 	if err := s.Serve(t.Context(), broken{}, http.NotFoundHandler()); !errors.Is(err, errBroken) {
 		t.Errorf("Serve(broken) = %v, want %v", err, errBroken)
 	}
 }
 
 func TestAServiceServesOnce(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
 	url, stop := running(t, s, http.NotFoundHandler())
 	eventually(t, "ready", func() bool { got, _ := status(t, url+"/readyz"); return got == http.StatusOK })
 	if err := s.Serve(t.Context(), broken{}, http.NotFoundHandler()); err == nil || errors.Is(err, errBroken) {
@@ -155,7 +155,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		Admin: "127.0.0.1:0", Watch: time.Millisecond, OpenDegraded: time.Millisecond, Propagation: time.Millisecond,
 		Spread: time.Millisecond, Fleet: map[string]fleet.Source{"processor": source},
 	}
-	ready, _ := open(t, write(t, one, upstream(t).URL), all)
+	ready, _ := open(t, write(t, one, upstream(t).URL()), all)
 	_, stop := running(t, ready, http.NotFoundHandler())
 	<-ready.Ready().Opened()
 	if err := stop(); err != nil {
@@ -183,6 +183,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		buffer := make([]byte, 1<<20)
 		stacks = string(buffer[:runtime.Stack(buffer, true)])
 		own, others, _ := strings.Cut(stacks, "\n\n")
+		others = strings.ReplaceAll(others, "offtake-go/offtake/offtaketest", "the test's upstreams")
 		return strings.Contains(own, t.Name()) && !strings.Contains(others, "offtake-go/offtake/")
 	})
 }
