@@ -2,6 +2,7 @@ package factory
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +32,12 @@ type Service struct {
 	metrics *telemetry.Ready
 	close   func() error
 
+	stopping context.Context // ends when Shutdown is called
+	shutdown context.CancelFunc
+	ended    chan struct{} // closed when ServeOn has returned
+	hurry    context.Context
+	cutOff   context.CancelCauseFunc // ends hurry
+
 	reloading sync.Mutex // one Reload at a time; taken before mu
 
 	mu       sync.Mutex // never held while a file is read: a probe takes it
@@ -59,7 +66,9 @@ func Open(path string, options *Options) (*Service, error) {
 		clients:  map[string]Client{},
 		used:     map[string]bool{},
 	}
-	s.close = sync.OnceValue(s.closeAll)
+	s.close, s.ended = sync.OnceValue(s.closeAll), make(chan struct{})
+	s.stopping, s.shutdown = context.WithCancel(context.Background())
+	s.hurry, s.cutOff = context.WithCancelCause(context.Background())
 	s.page = s.newPage()
 	if err := s.build(); err != nil {
 		s.Close()

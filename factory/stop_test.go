@@ -117,6 +117,67 @@ func TestAConnectionThatSendsNothingIsNoLoss(t *testing.T) {
 	}
 }
 
+func TestShutdownStopsAsASignalDoes(t *testing.T) {
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	url, stop := running(t, s, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(entered)
+		<-leave
+	}))
+	<-s.Ready().Opened()
+	answered := make(chan int, 1)
+	go func() {
+		got, _ := status(t, url+"/")
+		answered <- got
+	}()
+	<-entered
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(t.Context()) }()
+	<-s.Ready().Drained()
+	close(leave)
+	if got := <-answered; got != http.StatusOK {
+		t.Errorf("the request that ran = %d, want 200", got)
+	}
+	if err := errors.Join(<-done, stop(), s.Shutdown(t.Context())); err != nil {
+		t.Errorf("Shutdown(), Serve(), Shutdown() = %v, want nil", err)
+	}
+}
+
+func TestShutdownIsCutShortByItsContext(t *testing.T) {
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Hour, Drain: time.Hour, Spread: time.Millisecond})
+	entered := make(chan struct{})
+	url, stop := running(t, s, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+	}))
+	<-s.Ready().Opened()
+	go func() {
+		if resp, err := http.Get(url + "/"); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	<-entered
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the machine is gone in a second")
+	cancel(cause)
+	if err := s.Shutdown(ctx); !errors.Is(err, cause) {
+		t.Errorf("Shutdown() = %v, want %v", err, cause)
+	}
+	if err := stop(); !errors.Is(err, cause) {
+		t.Errorf("Serve() = %v, want %v", err, cause)
+	}
+}
+
+func TestShutdownClosesAServiceThatNeverServed(t *testing.T) {
+	s, _ := open(t, write(t, one, "http://127.0.0.1:1"), Options{})
+	if err := errors.Join(s.Shutdown(t.Context()), s.Shutdown(t.Context())); err != nil {
+		t.Errorf("Shutdown() twice = %v, want nil", err)
+	}
+	if err := s.Serve(t.Context(), broken{}, nil); err == nil {
+		t.Error("Serve() after Shutdown = nil, want an error")
+	}
+}
+
 func TestABrokenListenerEndsTheService(t *testing.T) {
 	s, _ := open(t, write(t, one, upstream(t).URL()), Options{})
 	if err := s.Serve(t.Context(), broken{}, http.NotFoundHandler()); !errors.Is(err, errBroken) {
