@@ -16,36 +16,38 @@ const module = "github.com/offtake-go/offtake"
 // besides. A package that is not listed may import nothing of either; what a row
 // allows is allowed for the reason beside it.
 var allowed = map[string][]string{
-	"":                    {},                                                           // the words all share
-	"capacity":            {},                                                           // pure functions of plain values
-	"capacity/contract":   {"capacity", yaml},                                           // the file holds demands
-	"capacity/simulate":   {"capacity"},                                                 // plays plans
-	"capacity/simulate/…": {"capacity", "capacity/contract", "capacity/simulate", yaml}, // scenarios are files
-	"httpclient":          {"", "capacity", "internal/…", metrics, traces},              // never gRPC
-	"grpcclient":          {"", "capacity", "internal/…", metrics, traces, grpc, protobuf},
-	"admission":           {"", "capacity", "internal/…", metrics},
-	"admission/…":         {"", "admission", "capacity", "internal/…", grpc, protobuf},
-	"readiness":           {}, // it must answer when all else is stuck
-	"readiness/grpcready": {"readiness", grpc, protobuf},
-	"internal/gate":       {""}, // the two refusals
-	"internal/verdict":    {""}, // as above; apart from the next, which links gRPC
-	"internal/verdict/…":  {"internal/verdict", grpc, protobuf},
-	"internal/budget":     {},
-	"internal/backoff":    {},
-	"internal/retryafter": {},
-	"internal/incoming":   {},
-	"internal/loopback":   {},
-	"internal/pipenet":    {},
-	"internal/redact":     {},
-	"internal/telemetry":  {"", "internal/redact", metrics, traces}, // keeps the last errors
-	"internal/clienttest": {"", "capacity", "internal/…"},
-	"internal/grpctest":   {"internal/pipenet", grpc}, // apart, since httpclient's tests need no gRPC
-	"fleet":               {"capacity"},
-	"debug":               {"internal/redact"},                                // takes snapshots
-	"debug/registry":      {"debug", metrics},                                 // reads what the clients have registered
-	"factory":             {"…", "internal/telemetry", metrics, traces, yaml}, // the one that builds all others, but for gRPC
-	"factory/grpcfactory": {"…", grpc, protobuf},                              // apart, so that a service over HTTP does not link it
-	"examples/…":          {"…", metrics, traces, grpc, protobuf, yaml},       // what a user may import
+	"":                         {},                                                           // the words all share
+	"capacity":                 {},                                                           // pure functions of plain values
+	"capacity/contract":        {"capacity", yaml},                                           // the file holds demands
+	"capacity/simulate":        {"capacity"},                                                 // plays plans
+	"capacity/simulate/…":      {"capacity", "capacity/contract", "capacity/simulate", yaml}, // scenarios are files
+	"httpclient":               {"", "capacity", "internal/…", metrics, traces},              // never gRPC
+	"grpcclient":               {"", "capacity", "internal/…", metrics, traces, grpc, protobuf},
+	"admission":                {"", "capacity", "internal/…", metrics},
+	"admission/…":              {"", "admission", "capacity", "internal/…", grpc, protobuf},
+	"readiness":                {}, // it must answer when all else is stuck
+	"readiness/grpcready":      {"readiness", grpc, protobuf},
+	"internal/gate":            {""}, // the two refusals
+	"internal/verdict":         {""}, // as above; apart from the next, which links gRPC
+	"internal/verdict/…":       {"internal/verdict", grpc, protobuf},
+	"internal/budget":          {},
+	"internal/backoff":         {},
+	"internal/retryafter":      {},
+	"internal/incoming":        {},
+	"internal/loopback":        {},
+	"internal/pipenet":         {},
+	"internal/redact":          {},
+	"internal/telemetry":       {"", "internal/redact", metrics, traces}, // keeps the last errors
+	"internal/clienttest":      {"", "capacity", "internal/…"},
+	"internal/grpctest":        {"internal/pipenet", grpc}, // apart, since httpclient's tests need no gRPC
+	"fleet":                    {"capacity"},
+	"debug":                    {"internal/redact"},                                     // takes snapshots
+	"debug/registry":           {"debug", metrics},                                      // reads what the clients have registered
+	"factory":                  {"…", "internal/telemetry", metrics, traces, yaml},      // the one that builds all others, but for gRPC
+	"factory/grpcfactory":      {"…", grpc, protobuf},                                   // apart, so that a service over HTTP does not link it
+	"offtaketest":              {"capacity", "httpclient", "internal/pipenet", metrics}, // what a test of a service needs, without gRPC
+	"offtaketest/grpcupstream": {"capacity", "grpcclient", "internal/pipenet", metrics, grpc, protobuf},
+	"examples/…":               {"…", metrics, traces, grpc, protobuf, yaml}, // what a user may import
 }
 
 // The modules beside the standard library. docs/dependencies.md says why.
@@ -81,6 +83,7 @@ func TestAServiceInheritsOnlyWhatItUses(t *testing.T) {
 		"httpclient":        {grpc, yaml},
 		"admission":         {grpc, yaml},
 		"readiness":         {grpc, yaml, metrics, traces},
+		"offtaketest":       {grpc, yaml},
 		"factory":           {grpc, module + "/grpcclient"}, // 9 MB of a binary
 		"capacity":          {grpc, yaml, metrics, traces},
 		"capacity/contract": {grpc, metrics, traces, "k8s.io", "istio.io"},

@@ -73,5 +73,5 @@ func Example_service() {
 	<-time.After(5 * time.Second) // the balancers look away; all is served meanwhile
 	stop, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	check(errors.Join(door.Shutdown(stop), srv.Shutdown(stop), processor.Shutdown(stop)))
+	check(errors.Join(door.Shutdown(stop), srv.Shutdown(stop), processor.Shutdown(stop), srv.Close())) // Close cancels what is stuck
 }

@@ -178,8 +178,8 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 		"churn and leaks": {
 			func(_ *Upstream, w *window) { w.dials, w.leaked = map[string]uint64{"2xx": 0, "connect": 200}, 1 },
 			findings{
-				{warn, "reconnecting", "200 dials for 1000 attempts", ""},
 				{warn, "leaking", "1 body nobody closed; each held its place until the deadline", ""},
+				{warn, "reconnecting", "200 dials for 1000 attempts", ""},
 			},
 		},
 		"a pool that warms": {

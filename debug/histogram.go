@@ -1,6 +1,9 @@
 package debug
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Histogram counts observations in buckets, in the way of Prometheus: Counts[i]
 // of them were at most Bounds[i] seconds, the bounds rise, and the last of Counts
@@ -9,6 +12,25 @@ import "math"
 type Histogram struct {
 	Bounds []float64
 	Counts []uint64
+
+	most float64 // what no observation exceeds, if its bucket begins below it; 0 if not known
+}
+
+// within is the histogram of what a bound ends, such as a deadline. A bucket is
+// wider than that, and the values in it are spread over all of it: a percentile would
+// be longer than anything can last. What began beyond the bound is not bound by it,
+// as a stream.
+func (h Histogram) within(most time.Duration) Histogram {
+	h.most = most.Seconds()
+	return h
+}
+
+// bound keeps a value of a bucket within what there can be.
+func (h Histogram) bound(lower, v float64) float64 {
+	if h.most > lower && h.most < v {
+		return h.most
+	}
+	return v
 }
 
 func (h Histogram) count() uint64 {
@@ -31,7 +53,7 @@ func (h Histogram) since(old Histogram) Histogram {
 		}
 		counts[i] = n - old.Counts[i]
 	}
-	return Histogram{Bounds: h.Bounds, Counts: counts}
+	return Histogram{h.Bounds, counts, h.most}
 }
 
 // quantile is the value that a share q of the observations does not exceed,
@@ -49,13 +71,13 @@ func (h Histogram) quantile(q float64) float64 {
 			continue
 		}
 		if i == 0 {
-			return max(0, upper) * min(1, rank/at)
+			return h.bound(0, max(0, upper)*min(1, rank/at))
 		}
 		lower, below := h.Bounds[i-1], float64(h.Counts[i-1])
 		if at <= below {
-			return upper
+			return h.bound(lower, upper)
 		}
-		return lower + (upper-lower)*max(0, rank-below)/(at-below)
+		return h.bound(lower, lower+(upper-lower)*max(0, rank-below)/(at-below))
 	}
 	return h.Bounds[len(h.Bounds)-1]
 }

@@ -4,7 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 var testBounds = []float64{0, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
@@ -76,5 +78,46 @@ func TestOnlyWhatCameSinceCounts(t *testing.T) {
 	restarted := histogramOf(0.01)
 	if got := restarted.since(old); got.count() != 1 {
 		t.Errorf("since() after a restart has %d observations, want all: 1", got.count())
+	}
+}
+
+func TestAPercentileNeverExceedsABound(t *testing.T) {
+	h := Histogram{Bounds: []float64{1, 2.5, 5, 10}, Counts: []uint64{0, 0, 0, 100, 100}}
+	for _, tt := range []struct {
+		most time.Duration
+		want float64
+	}{
+		{0, 9.95},               // not known
+		{6 * time.Second, 6},    // a deadline within the bucket
+		{time.Minute, 9.95},     // it is not what ended them
+		{3 * time.Second, 9.95}, // they exceeded it, so that it does not bind them
+	} {
+		if got := h.within(tt.most).quantile(0.99); got != tt.want {
+			t.Errorf("the p99 within %v = %v, want %v", tt.most, got, tt.want)
+		}
+	}
+	if got := h.within(6 * time.Second).since(Histogram{}).quantile(0.99); got != 6 {
+		t.Errorf("the p99 of a window within 6s = %v, want 6", got)
+	}
+}
+
+func TestALeakComesBeforeWhatItLooksLike(t *testing.T) {
+	u, w := quiet()
+	u.Required, u.Rate, u.Hold, u.Queued = 40, 20, 2*time.Second, 1
+	w.leaked, w.headers = 100, Histogram{Bounds: []float64{0.005, 0.01}, Counts: []uint64{0, 100, 100}}
+	got := judgeUpstream(u, w)
+	if got[0].Word != "leaking" || got[0].Level != bad || !strings.Contains(got[0].Detail, "the upstream answers") {
+		t.Errorf("judgeUpstream(a leak) begins with %v, want the leak, and that the upstream answers", got[0])
+	}
+}
+
+func TestASteadyLoadOfSlowCallsIsNoBurst(t *testing.T) {
+	u, w := quiet()
+	u.Plan.Latency, u.Hold, u.Rate, u.Required = 100*time.Millisecond, time.Second, 6, 6
+	w.refused = map[string]uint64{"queue_full": 100}
+	for _, f := range judgeUpstream(u, w) {
+		if strings.Contains(f.Detail, "bursts") {
+			t.Errorf("judgeUpstream(calls ten times slower) = %v, want no word of bursts", f)
+		}
 	}
 }

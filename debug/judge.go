@@ -12,6 +12,7 @@ import (
 // judgeUpstream says what is wrong with the calls to an upstream.
 func judgeUpstream(u Upstream, w window) findings {
 	var f findings
+	f.leaks(w) // first: a place that a body holds looks like a slow upstream and a small pool
 	f.failures(w, u.Failures)
 	f.places(u.Flow, w, "mis-sized")
 	f.upstreamBusy(w)
@@ -21,9 +22,6 @@ func judgeUpstream(u Upstream, w window) findings {
 	f.churn(u, w)
 	if u.Degraded != "" {
 		f.explain(redact.Text(u.Degraded), warn, "degraded", "the process takes traffic without it: it is not warm")
-	}
-	if w.leaked > 0 {
-		f.say(warn, "leaking", "%s nobody closed; each held its place until the deadline", count(w.leaked, "body", "bodies"))
 	}
 	f.modes(u.Flow, w)
 	f.rest(u.Flow, w)
@@ -91,6 +89,24 @@ func judgeGate(g Gate, shown func(upstream string) bool) findings {
 	return f.sorted()
 }
 
+// leaks speaks of bodies that this process did not close. Each holds its place until
+// its deadline, so that the hold and the need grow although the upstream answers as
+// ever: its headers tell how fast it is.
+func (f *findings) leaks(w window) {
+	if w.leaked == 0 {
+		return
+	}
+	var detail string
+	if w.headers.count() > 0 {
+		detail = "the upstream answers: the p95 to its headers is " + w.headers.text(0.95)
+	}
+	l := warn
+	if share(w.leaked, w.calls()) >= fewFailures {
+		l = bad
+	}
+	f.explain(detail, l, "leaking", "%s nobody closed; each held its place until the deadline", count(w.leaked, "body", "bodies"))
+}
+
 // failures has the text of the latest one beside the counts: it is what tells whom
 // to call.
 func (f *findings) failures(w window, last []Failure) {
@@ -138,7 +154,11 @@ func (f *findings) refusals(flow Flow, w window) {
 	reasons := maps.Clone(w.refused)
 	delete(reasons, "closed")
 	parts := slices.DeleteFunc([]string{list(reasons)}, func(s string) bool { return s == "" })
-	if flow.Required > 0 && flow.Required <= nearLimit*float64(flow.Places) {
+	switch {
+	case flow.Required <= 0 || flow.Required > nearLimit*float64(flow.Places):
+	case slowdown(flow) >= slowed: // a steady load of slow calls fills the places, too
+		parts = append(parts, fmt.Sprintf("%s a call, planned %s", brief(flow.Hold), brief(flow.Plan.Latency)))
+	default:
 		parts = append(parts, fmt.Sprintf("they came in bursts: on average it needs %s of %d places", places(flow.Required), flow.Places))
 	}
 	f.explain(strings.Join(parts, "; "), l, "busy", "%d of %s refused here in the %s", n, count(all, "call"), w.span())

@@ -84,13 +84,14 @@ gate readiness
 upstream card-processor https://processor.example/…
   bad: broken: 36 of 600 calls failed in the last minute
     36 reset; the last: Get "https://processor.example/…": EOF
+  warn: leaking: 2 bodies nobody closed; each held its place until the deadline
+    the upstream answers: the p95 to its headers is 243 ms
   warn: slow: 24 of 600 calls ran out of time in the last minute
     the p95 of a call is more than 10 s
   warn: busy: 4 of 600 calls refused here in the last minute
-    3 waited in vain, 1 too late to begin; they came in bursts: on average it needs 2 of 10 places
+    3 waited in vain, 1 too late to begin; 200 ms a call, planned 100 ms
   warn: degraded: the process takes traffic without it: it is not warm
     Get "https://processor.example/…": EOF
-  warn: leaking: 2 bodies nobody closed; each held its place until the deadline
   note: observe mode: would have refused 9 of 600 calls in the last minute
     9 queue full
     places                 plan 10, full at a mean of 500 ms         now 4 of 10 in flight; the traffic needs 2

@@ -31,8 +31,8 @@ func (f Flow) since(old Flow, seconds float64) window {
 		outcomes: since(f.Outcomes, old.Outcomes),
 		refused:  since(f.Refused, old.Refused),
 		observed: since(f.Observed, old.Observed),
-		wait:     f.QueueWait.since(old.QueueWait),
-		duration: f.Duration.since(old.Duration),
+		wait:     f.QueueWait.since(old.QueueWait).within(f.Plan.Wait),
+		duration: f.Duration.since(old.Duration).within(f.Plan.Deadline),
 	}
 }
 

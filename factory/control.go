@@ -68,6 +68,16 @@ func (s *Service) observeUpstream(name, observe string) error {
 	return nil
 }
 
+// observe does it with all.
+func (s *Service) observe(on bool) {
+	if s.door != nil {
+		s.door.Observe(on)
+	}
+	for _, c := range s.clients {
+		c.Observe(on)
+	}
+}
+
 func parseObserve(value string) (bool, error) {
 	on, err := strconv.ParseBool(value)
 	if err != nil {

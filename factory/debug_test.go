@@ -14,6 +14,7 @@ import (
 func debugPage(t *testing.T, s *Service) []byte {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/debug/offtake", nil)
+	r.Host = "localhost"
 	r.Header.Set("Accept", "application/json")
 	w := httptest.NewRecorder()
 	s.AdminHandler().ServeHTTP(w, r)
@@ -68,10 +69,15 @@ upstreams:
 }
 
 func TestTheReadinessMetricsFollowTheGate(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{})
-	url, _ := running(t, s, http.NotFoundHandler())
-	eventually(t, "ready", func() bool { return strings.Contains(body(t, url+"/metrics"), "\nofftake_ready 1\n") })
-	if got := body(t, url+"/metrics"); !strings.Contains(got, `offtake_ready_check_seconds{check="processor"}`) {
-		t.Errorf("GET /metrics has no time of the check:\n%.3000s", got)
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{})
+	admin := httptest.NewServer(s.AdminHandler())
+	defer admin.Close()
+	running(t, s, http.NotFoundHandler())
+	eventually(t, "ready", func() bool { return strings.Contains(body(t, admin.URL+"/metrics"), "\nofftake_ready 1\n") })
+	got := body(t, admin.URL+"/metrics")
+	for _, want := range []string{`offtake_ready_check_seconds{check="processor"}`, `offtake_ready_degraded{check="processor"} 0`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("GET /metrics has no %s:\n%.3000s", want, got)
+		}
 	}
 }

@@ -17,7 +17,8 @@
 // starts together does not knock together, and warms all upstreams at once. A
 // request that comes before that is done waits at the door, up to
 // [Options.Early], and is then told 429: nothing is answered 503 because a pool
-// is cold.
+// is cold. An upstream that is not there keeps readiness shut for
+// [Options.OpenDegraded] at the most.
 //
 // # Stop
 //

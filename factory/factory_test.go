@@ -114,7 +114,7 @@ replicas: {min: 1}
 upstreams:
   processor: {target: %q, inFlight: 2}
   audit: {target: "http://127.0.0.1:1", inFlight: 1, warm: {optional: true}}
-`, upstream(t).URL)
+`, upstream(t).URL())
 	s, _ := open(t, path, Options{Propagation: time.Millisecond, Spread: time.Millisecond})
 	url, _ := running(t, s, http.NotFoundHandler())
 	eventually(t, "ready", func() bool { got, _ := status(t, url+"/readyz"); return got == http.StatusOK })
@@ -137,7 +137,7 @@ func TestTheGateOpensDegradedAfterTheStatedTime(t *testing.T) {
 
 func TestASecondServiceOnOneRegistryIsAnErrorAndTheFirstGoesOn(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	path := write(t, one, upstream(t).URL)
+	path := write(t, one, upstream(t).URL())
 	open(t, path, Options{Registerer: registry})
 	before, _ := registry.Gather()
 	_, err := Open(path, &Options{Registerer: registry})
@@ -163,7 +163,7 @@ func TestAnUpstreamThatIsDownAtTheStartIsLoggedOnceAndAStopIsNoError(t *testing.
 
 func TestTheStartNamesWhatNobodyUsesAndWhatTheFileLacks(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	s, out := open(t, write(t, one, upstream(t).URL), Options{
+	s, out := open(t, write(t, one, upstream(t).URL()), Options{
 		Registerer: registry, Propagation: time.Millisecond, Drain: 40 * time.Second, Grace: 30 * time.Second,
 	})
 	stranger, err := httpclient.New("https://elsewhere.example", capacity.Plan{InFlight: 1}, &httpclient.Options{Name: "elsewhere", Registerer: registry})
@@ -183,7 +183,7 @@ func TestTheStartNamesWhatNobodyUsesAndWhatTheFileLacks(t *testing.T) {
 
 func TestProbesHaveAListenerOfTheirOwnIfAsked(t *testing.T) {
 	admin := loopback.Free(t)
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Admin: admin, Propagation: time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Admin: admin, Propagation: time.Millisecond, Spread: time.Millisecond})
 	url, _ := running(t, s, http.NotFoundHandler())
 	eventually(t, "ready", func() bool {
 		resp, err := http.Get("http://" + admin + "/readyz")

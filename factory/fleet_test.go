@@ -15,7 +15,7 @@ func TestASharedLimitSizesItsClientAndTheFileDoesNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := write(t, one, upstream(t).URL)
+	path := write(t, one, upstream(t).URL())
 	s, _ := open(t, path, Options{Fleet: map[string]fleet.Source{"processor": source}, Propagation: time.Millisecond})
 	processor, _ := s.HTTP("processor")
 	running(t, s, http.NotFoundHandler())

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"sync"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/offtake-go/offtake/offtaketest"
 )
 
 // write makes a contract file and returns its path.
@@ -93,11 +94,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func upstream(t *testing.T) *httptest.Server {
+func upstream(t *testing.T) *offtaketest.Upstream {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
-	t.Cleanup(server.Close)
-	return server
+	return offtaketest.Loopback(t, nil, offtaketest.OK("ok"))
 }
 
 // log is a buffer that goroutines may share.

@@ -1,10 +1,12 @@
 package factory
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -114,7 +116,19 @@ func (s *Service) listen(ctx context.Context, on []Listener) (all []serving, err
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s.newServer(admin, s.AdminHandler(), nil))
+		all = append(all, s.newServer(admin, s.scraped(), nil))
+	}
+	if s.options.Debug != NoDebug {
+		stated := s.options.Debug != ""
+		l, err := add("Options.Debug", cmp.Or(s.options.Debug, defaultDebug))
+		switch {
+		case err == nil:
+			all = append(all, s.newServer(l, s.AdminHandler(), nil))
+		case stated:
+			return nil, err
+		default: // two services on one machine; the second goes on without
+			s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the debug page is not served", slog.Any("error", err))
+		}
 	}
 	return all, nil
 }

@@ -71,7 +71,7 @@ func TestInboundMistakesAreNamed(t *testing.T) {
 }
 
 func TestAnIdleConnectionIsClosed(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Inbound: Inbound{Idle: 50 * time.Millisecond}, Propagation: time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Inbound: Inbound{Idle: 50 * time.Millisecond}, Propagation: time.Millisecond, Spread: time.Millisecond})
 	url, _ := running(t, s, http.NotFoundHandler())
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestAnHTTPListenerOverTLSSpeaksHTTP2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

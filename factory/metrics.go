@@ -13,7 +13,7 @@ func (s *Service) buildReadyMetrics() error {
 		stats := s.ready.Stats()
 		checks := make([]telemetry.ReadyCheck, len(stats.Checks))
 		for i, c := range stats.Checks {
-			checks[i] = telemetry.ReadyCheck{Name: c.Name, Took: c.Took}
+			checks[i] = telemetry.ReadyCheck{Name: c.Name, Took: c.Took, Degraded: c.Degraded}
 		}
 		return stats.State == readiness.Ready, checks
 	})

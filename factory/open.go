@@ -2,6 +2,7 @@ package factory
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +32,12 @@ type Service struct {
 	metrics *telemetry.Ready
 	close   func() error
 
+	stopping context.Context // ends when Shutdown is called
+	shutdown context.CancelFunc
+	ended    chan struct{} // closed when ServeOn has returned
+	hurry    context.Context
+	cutOff   context.CancelCauseFunc // ends hurry
+
 	reloading sync.Mutex // one Reload at a time; taken before mu
 
 	mu       sync.Mutex // never held while a file is read: a probe takes it
@@ -50,6 +57,7 @@ func Open(path string, options *Options) (*Service, error) {
 	if err := errors.Join(optionsErr, err); err != nil {
 		return nil, fmt.Errorf("factory: %w", err)
 	}
+	o.Admin, o.Observe = cmp.Or(o.Admin, c.Admin), o.Observe || c.Observe
 	s := &Service{
 		path:     path,
 		options:  o,
@@ -58,7 +66,9 @@ func Open(path string, options *Options) (*Service, error) {
 		clients:  map[string]Client{},
 		used:     map[string]bool{},
 	}
-	s.close = sync.OnceValue(s.closeAll)
+	s.close, s.ended = sync.OnceValue(s.closeAll), make(chan struct{})
+	s.stopping, s.shutdown = context.WithCancel(context.Background())
+	s.hurry, s.cutOff = context.WithCancelCause(context.Background())
 	s.page = s.newPage()
 	if err := s.build(); err != nil {
 		s.Close()
@@ -95,6 +105,9 @@ func (o Options) forContract(c *contract.Contract) Options {
 			o.Propagation = c.Mesh.Propagation
 		}
 	}
+	o.Early = cmp.Or(o.Early, c.Start.Early, defaultEarly)
+	o.OpenDegraded = cmp.Or(o.OpenDegraded, c.Start.OpenDegraded, max(defaultDegraded, 2*c.Start.Warm))
+	o.Spread, o.Drain = cmp.Or(o.Spread, c.Start.Spread), cmp.Or(o.Drain, c.Stop.Drain)
 	if o.Spread == 0 {
 		o.Spread = min(longestSpread, spreadForEach*time.Duration(max(c.Replicas.Min, c.Replicas.Max)))
 	}
@@ -133,6 +146,9 @@ func (s *Service) build() error {
 	for name := range s.options.Fleet {
 		errs = append(errs, s.known("Options.Fleet", name))
 	}
+	for name := range s.options.Targets {
+		errs = append(errs, s.known("Options.Targets", name))
+	}
 	errs = append(errs, s.buildDoor(), s.buildReadyMetrics())
 	return errors.Join(errs...)
 }
@@ -153,16 +169,25 @@ func (s *Service) known(field, name string, protocols ...contract.Protocol) erro
 // buildClient makes the client of one upstream, and has readiness wait for it.
 func (s *Service) buildClient(name string) error {
 	u := s.contract.Upstreams[name]
-	plan, err := s.contract.Plan(name)
-	if err != nil {
+	plan, planErr := s.contract.Plan(name)
+	target, stated := s.options.Targets[name]
+	var targetErr error
+	if !stated {
+		target, targetErr = s.contract.Target(name, os.LookupEnv)
+	}
+	if err := errors.Join(planErr, targetErr); err != nil {
 		return err
 	}
+	u.Target = target
 	if source, shared := s.options.Fleet[name]; shared {
 		plan = source.Floor()
 	}
 	c, err := s.newClient(name, u, plan)
 	if err != nil {
 		return fmt.Errorf("%v: upstream %s: %w", s.contract.Position("upstreams."+name), name, err)
+	}
+	if s.options.Observe {
+		c.Observe(true)
 	}
 	s.clients[name] = c
 	s.ready.Add(name, s.warm(name, c, u.Warm.Optional))
@@ -176,7 +201,7 @@ func (s *Service) buildDoor() error {
 	plan, err := s.contract.Door.Plan()
 	if err == nil {
 		s.door, err = admission.New(plan, &admission.Options{
-			Name: s.contract.Service, Early: s.options.Early, Registerer: s.options.Registerer,
+			Name: s.contract.Service, Early: s.times().Early, Observe: s.options.Observe, Registerer: s.options.Registerer,
 		})
 	}
 	if err != nil {

@@ -37,6 +37,9 @@ func (s *Service) Reload() error {
 	s.mu.Lock()
 	s.contract, s.file = next, file
 	s.mu.Unlock()
+	if next.Observe != before.Observe {
+		s.observe(next.Observe)
+	}
 	s.checkGrace(context.Background())
 	return nil
 }

@@ -152,7 +152,7 @@ func TestControlSwitchesObserveModeOnlyIfMeant(t *testing.T) {
 	s, _ := open(t, write(t, two, 8, 4, 2), Options{Control: true})
 	admin := s.AdminHandler()
 	post := func(query string, meant bool) int {
-		r := httptest.NewRequest("POST", "/debug/offtake/control?"+query, nil)
+		r := httptest.NewRequest("POST", "http://localhost/debug/offtake/control?"+query, nil)
 		if meant {
 			r.Header.Set("Offtake-Control", "1")
 		}

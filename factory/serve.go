@@ -56,6 +56,7 @@ func (s *Service) ServeOn(ctx context.Context, on ...Listener) error {
 		}
 		return err
 	}
+	defer close(s.ended)
 	defer s.Close()
 	all, err := s.listen(ctx, on)
 	if err != nil {
@@ -79,6 +80,9 @@ func (s *Service) ServeOn(ctx context.Context, on ...Listener) error {
 
 	select {
 	case <-ctx.Done():
+		err = s.stop(background, all)
+		cancel()
+	case <-s.stopping.Done():
 		err = s.stop(background, all)
 		cancel()
 	case err = <-failed: // a listener broke
@@ -112,6 +116,9 @@ func (s *Service) stop(ctx context.Context, all []serving) error {
 	o := s.times()
 	o.Logger.LogAttrs(ctx, slog.LevelInfo, "draining", slog.Duration("propagation", o.Propagation), slog.Duration("drain", o.Drain))
 	s.ready.Drain()
+	ctx, cut := context.WithCancelCause(ctx)
+	defer context.AfterFunc(s.hurry, func() { cut(context.Cause(s.hurry)) })()
+	defer cut(nil)
 	sleep(ctx, o.Propagation)
 	ctx, cancel := context.WithTimeout(ctx, o.Drain)
 	defer cancel()
@@ -128,9 +135,37 @@ func (s *Service) stop(ctx context.Context, all []serving) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
+		if cause := context.Cause(s.hurry); cause != nil {
+			return fmt.Errorf("factory: the stop was cut short: %w: %w", cause, err)
+		}
 		return fmt.Errorf("factory: not all was done within Options.Drain of %v: %w", o.Drain, err)
 	}
 	return nil
+}
+
+// Shutdown has Run or Serve stop as a signal does, and waits until it has. When ctx ends
+// first, what is left of the stop is cut short: what runs is ended, Run returns an
+// error, and so does Shutdown, with context.Cause(ctx). A Service that does not serve is
+// closed. It may be called more than once.
+func (s *Service) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	serving := s.served
+	s.served = true // from now on nobody else begins to
+	s.mu.Unlock()
+	if !serving {
+		s.shutdown()
+		close(s.ended)
+		return s.Close()
+	}
+	s.shutdown()
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	s.cutOff(context.Cause(ctx))
+	<-s.ended
+	return fmt.Errorf("factory: the stop was cut short: %w", context.Cause(ctx))
 }
 
 // shutdownAll shuts all down at once: each may need all the time that there is.

@@ -19,7 +19,7 @@ import (
 // attempt before the gate opens.
 func (s *Service) warm(name string, c Client, optional bool) func(context.Context) error {
 	return func(ctx context.Context) error {
-		after := s.options.OpenDegraded
+		after := s.times().OpenDegraded // StayClosed is before any time
 		attempt := ctx
 		if left := after - s.sinceStart(); left > 0 { // an attempt that hangs does not put the opening off
 			var cancel context.CancelFunc
@@ -102,8 +102,11 @@ func (s *Service) start(ctx context.Context) {
 	if s.door != nil {
 		s.door.Open()
 	}
-	s.options.Logger.LogAttrs(ctx, slog.LevelInfo, "ready",
-		slog.Duration("after", s.sinceStart()), slog.String("degraded", strings.Join(s.Degraded(), ", ")))
+	level, degraded := slog.LevelInfo, strings.Join(s.Degraded(), ", ")
+	if degraded != "" {
+		level = slog.LevelWarn
+	}
+	s.options.Logger.LogAttrs(ctx, level, "ready", slog.Duration("after", s.sinceStart()), slog.String("degraded", degraded))
 	for names := s.Degraded(); len(names) > 0; names = s.Degraded() {
 		if !sleep(ctx, degradedPause/2+rand.N(degradedPause)) {
 			return

@@ -21,7 +21,7 @@ import (
 )
 
 func TestAStopUnderLoadLosesNothing(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{
 		Propagation: 500 * time.Millisecond, Drain: 10 * time.Second, Spread: time.Millisecond,
 	})
 	processor, _ := s.HTTP("processor")
@@ -75,7 +75,7 @@ func TestAStopUnderLoadLosesNothing(t *testing.T) {
 }
 
 func TestAnEndlessRequestIsEndedAtTheEndOfDrain(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
 	ended := make(chan struct{})
 	entered := make(chan struct{})
 	url, stop := running(t, s, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func TestAnEndlessRequestIsEndedAtTheEndOfDrain(t *testing.T) {
 
 // Balancers and browsers open connections before they have a request for them.
 func TestAConnectionThatSendsNothingIsNoLoss(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Drain: 200 * time.Millisecond, Spread: time.Millisecond})
 	url, stop := running(t, s, http.NotFoundHandler())
 	eventually(t, "ready", func() bool { got, _ := status(t, url+"/readyz"); return got == http.StatusOK })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -117,15 +117,76 @@ func TestAConnectionThatSendsNothingIsNoLoss(t *testing.T) {
 	}
 }
 
+func TestShutdownStopsAsASignalDoes(t *testing.T) {
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	url, stop := running(t, s, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(entered)
+		<-leave
+	}))
+	<-s.Ready().Opened()
+	answered := make(chan int, 1)
+	go func() {
+		got, _ := status(t, url+"/")
+		answered <- got
+	}()
+	<-entered
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(t.Context()) }()
+	<-s.Ready().Drained()
+	close(leave)
+	if got := <-answered; got != http.StatusOK {
+		t.Errorf("the request that ran = %d, want 200", got)
+	}
+	if err := errors.Join(<-done, stop(), s.Shutdown(t.Context())); err != nil {
+		t.Errorf("Shutdown(), Serve(), Shutdown() = %v, want nil", err)
+	}
+}
+
+func TestShutdownIsCutShortByItsContext(t *testing.T) {
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Hour, Drain: time.Hour, Spread: time.Millisecond})
+	entered := make(chan struct{})
+	url, stop := running(t, s, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+	}))
+	<-s.Ready().Opened()
+	go func() {
+		if resp, err := http.Get(url + "/"); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	<-entered
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the machine is gone in a second")
+	cancel(cause)
+	if err := s.Shutdown(ctx); !errors.Is(err, cause) {
+		t.Errorf("Shutdown() = %v, want %v", err, cause)
+	}
+	if err := stop(); !errors.Is(err, cause) {
+		t.Errorf("Serve() = %v, want %v", err, cause)
+	}
+}
+
+func TestShutdownClosesAServiceThatNeverServed(t *testing.T) {
+	s, _ := open(t, write(t, one, "http://127.0.0.1:1"), Options{})
+	if err := errors.Join(s.Shutdown(t.Context()), s.Shutdown(t.Context())); err != nil {
+		t.Errorf("Shutdown() twice = %v, want nil", err)
+	}
+	if err := s.Serve(t.Context(), broken{}, nil); err == nil {
+		t.Error("Serve() after Shutdown = nil, want an error")
+	}
+}
+
 func TestABrokenListenerEndsTheService(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{})
 	if err := s.Serve(t.Context(), broken{}, http.NotFoundHandler()); !errors.Is(err, errBroken) {
 		t.Errorf("Serve(broken) = %v, want %v", err, errBroken)
 	}
 }
 
 func TestAServiceServesOnce(t *testing.T) {
-	s, _ := open(t, write(t, one, upstream(t).URL), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
+	s, _ := open(t, write(t, one, upstream(t).URL()), Options{Propagation: time.Millisecond, Spread: time.Millisecond})
 	url, stop := running(t, s, http.NotFoundHandler())
 	eventually(t, "ready", func() bool { got, _ := status(t, url+"/readyz"); return got == http.StatusOK })
 	if err := s.Serve(t.Context(), broken{}, http.NotFoundHandler()); err == nil || errors.Is(err, errBroken) {
@@ -155,7 +216,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		Admin: "127.0.0.1:0", Watch: time.Millisecond, OpenDegraded: time.Millisecond, Propagation: time.Millisecond,
 		Spread: time.Millisecond, Fleet: map[string]fleet.Source{"processor": source},
 	}
-	ready, _ := open(t, write(t, one, upstream(t).URL), all)
+	ready, _ := open(t, write(t, one, upstream(t).URL()), all)
 	_, stop := running(t, ready, http.NotFoundHandler())
 	<-ready.Ready().Opened()
 	if err := stop(); err != nil {
@@ -183,6 +244,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		buffer := make([]byte, 1<<20)
 		stacks = string(buffer[:runtime.Stack(buffer, true)])
 		own, others, _ := strings.Cut(stacks, "\n\n")
+		others = strings.ReplaceAll(others, "offtake-go/offtake/offtaketest", "the test's upstreams")
 		return strings.Contains(own, t.Name()) && !strings.Contains(others, "offtake-go/offtake/")
 	})
 }

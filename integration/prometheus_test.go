@@ -28,7 +28,7 @@ import (
 // histograms.
 func TestEveryQueryOfTheDashboardsReturnsData(t *testing.T) {
 	processor, ledger := newUpstream(t, 250*time.Millisecond), newUpstream(t, 2*time.Millisecond)
-	service := startExample(t, processor.URL, ledger.URL)
+	service, admin := startExample(t, processor.URL, ledger.URL)
 	mesh := httptest.NewServer(http.HandlerFunc(envoyMetrics))
 	t.Cleanup(mesh.Close)
 	underLoad(t, service, 40) // 40/s of 0.25 s need ten places
@@ -37,7 +37,7 @@ func TestEveryQueryOfTheDashboardsReturnsData(t *testing.T) {
 		"native histograms":  {"--enable-feature=native-histograms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := startPrometheus(t, flags, service, mesh.URL)
+			p := startPrometheus(t, flags, admin, mesh.URL)
 			for _, d := range dashboards.All() {
 				for _, row := range d.Rows {
 					for _, panel := range row.Panels {

@@ -74,7 +74,7 @@ func startService(t *testing.T, processor, ledger string) (url string) {
 
 // startExample runs examples/service on the same contract, which has its upstream over
 // gRPC, too.
-func startExample(t *testing.T, processor, ledger string) (url string) {
+func startExample(t *testing.T, processor, ledger string) (url, admin string) {
 	t.Helper()
 	dir := t.TempDir()
 	program, contract, address := filepath.Join(dir, "service"), filepath.Join(dir, "offtake.yaml"), loopback.Free(t)
@@ -85,12 +85,13 @@ func startExample(t *testing.T, processor, ledger string) (url string) {
 	healthpb.RegisterHealthServer(fraud, health.NewServer())
 	writeFile(t, contract, fmt.Sprintf(contractFile+"  fraud-check: {target: %q, protocol: grpc, rate: 20/s, latency: 5ms, streams: 100}\n",
 		processor, ledger, serveGRPC(t, fraud)))
-	start(t, program, "-contract", contract, "-address", address, "-grace", "5s")
+	probes := loopback.Free(t)
+	start(t, program, "-contract", contract, "-address", address, "-admin", probes, "-grace", "5s")
 	eventually(t, 40*time.Second, "the example is ready", func() (any, bool) {
-		status := get(t.Context(), http.DefaultClient, "http://"+address+"/readyz")
+		status := get(t.Context(), http.DefaultClient, "http://"+probes+"/readyz")
 		return status, status == http.StatusOK
 	})
-	return "http://" + address
+	return "http://" + address, "http://" + probes
 }
 
 // serveContract runs a service of a contract, with an application on top.
@@ -104,6 +105,7 @@ func serveContract(t *testing.T, file string, app func(*factory.Service) http.Ha
 		Registerer:  prometheus.NewRegistry(),
 		Spread:      time.Millisecond,
 		Propagation: time.Millisecond,
+		Debug:       factory.NoDebug,
 		Logger:      slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -114,15 +116,23 @@ func serveContract(t *testing.T, file string, app func(*factory.Service) http.Ha
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- service.Serve(ctx, l, app(service)) }()
+	served, handler, admin := make(chan error, 1), app(service), service.AdminHandler()
+	go func() { served <- service.Serve(ctx, l, handler) }()
+	// One address for all is what the tests ask; a service has several.
+	all := http.NewServeMux()
+	all.Handle("/metrics", admin)
+	all.Handle("/debug/offtake", admin)
+	all.Handle("/", service.Handler(handler))
+	front := httptest.NewServer(all)
 	t.Cleanup(func() {
 		cancel()
+		front.CloseClientConnections()
+		front.Close()
 		if err := <-served; err != nil {
 			t.Logf("the service stopped with %v", err)
 		}
 	})
-	return "http://" + l.Addr().String()
+	return front.URL
 }
 
 // orders calls one upstream after the other.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -70,7 +71,7 @@ const maxConnections = 1_000_000
 
 // checkUpstream reports whether there is enough to derive sizes from.
 func (c *Contract) checkUpstream(path string, u Upstream, add func(path, format string, args ...any)) bool {
-	if problem := targetProblem(u); problem != "" {
+	if problem := targetProblem(u); problem != "" && !hasVariable(u.Target) { // Target judges it where the variable is set
 		add(path+".target", "%s", problem)
 	}
 	if k := u.Client; k != nil {
@@ -93,6 +94,14 @@ func (c *Contract) checkUpstream(path string, u Upstream, add func(path, format 
 
 func targetProblem(u Upstream) string {
 	if u.Protocol == GRPC {
+		for _, scheme := range []string{"grpc://", "grpcs://"} {
+			if address, ok := strings.CutPrefix(u.Target, scheme); ok {
+				if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
+					return fmt.Sprintf("%q has no host and port; %sfraud-check:8443 would do", brief(u.Target), scheme)
+				}
+				return ""
+			}
+		}
 		if strings.HasPrefix(u.Target, "http://") || strings.HasPrefix(u.Target, "https://") || !strings.Contains(u.Target, ":") {
 			return fmt.Sprintf("%q is not a grpc target; fraud-check:8443 would do, or dns:///fraud-check:8443", brief(u.Target))
 		}

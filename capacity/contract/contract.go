@@ -27,6 +27,16 @@ type Contract struct {
 	// good answer.
 	Start Start `yaml:"start"`
 
+	// Stop is how a process ends.
+	Stop Stop `yaml:"stop"`
+
+	// Observe has no limit of the service applied: all is counted as if. For the first
+	// days; the default is false.
+	Observe bool `yaml:"observe"`
+
+	// Admin is the address of the probes and the metrics, such as ":8081".
+	Admin string `yaml:"admin"`
+
 	// Upstreams are the services that this one calls, by name.
 	Upstreams map[string]Upstream `yaml:"upstreams"`
 
@@ -42,7 +52,8 @@ type Contract struct {
 	// Environment is the overlay that was applied; "" for none.
 	Environment string `yaml:"-"`
 
-	places places
+	places  places
+	targets map[string]string // as the file has them: see Target
 }
 
 // Replicas is the number of pods of the service.
@@ -124,12 +135,33 @@ type Start struct {
 	// Ready says when the readiness probe passes: when the pools are warm ("gate",
 	// the default) or when the process lives ("process").
 	Ready Ready `yaml:"ready"`
+
+	// Spread bounds the random wait before a replica begins to warm; the default is
+	// 10ms for each replica, and 2s at the most.
+	Spread time.Duration `yaml:"spread"`
+
+	// Early is how long a request may wait that comes before the service is ready; the
+	// default is 2s.
+	Early time.Duration `yaml:"early"`
+
+	// OpenDegraded is when readiness opens although a required upstream is not warm;
+	// the default is 30s, or twice Warm if that is more.
+	OpenDegraded time.Duration `yaml:"openDegraded"`
+}
+
+// Stop is how a process ends.
+type Stop struct {
+	// Drain is how long running requests may take to finish; the default is the
+	// longest deadline of the plans.
+	Drain time.Duration `yaml:"drain"`
 }
 
 // An Upstream is one service that this one calls.
 type Upstream struct {
-	// Target is where it is: https://host or http://host, or host:port for grpc, which
-	// is TLS unless grpcfactory.Protocol is given other Credentials. Required.
+	// Target is where it is: https://host or http://host, or for grpc grpcs://host:port,
+	// grpc://host:port in plaintext, or host:port, which is TLS. ${CARD_ADDR} in it is taken from
+	// the environment where the service runs, and ${CARD_ADDR:-https://card.example} has a
+	// default. Required.
 	Target string `yaml:"target,required"`
 
 	// Hosts lists further hosts of the same upstream.
@@ -235,7 +267,8 @@ type Upstream struct {
 
 // Warm is how an upstream is warmed.
 type Warm struct {
-	// Path is requested to open a connection, for HTTP; the default is "/".
+	// Path is requested on each new connection, for HTTP; the default is none: connections
+	// are opened, and nothing is sent.
 	Path string `yaml:"path"`
 
 	// Connections is how many must stand.

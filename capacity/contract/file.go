@@ -128,6 +128,7 @@ func (f *File) Contract(environment string) (*Contract, error) {
 	c.places = d.places
 	c.places[""] = d.at(root)
 	if len(d.found) == 0 {
+		c.defaults(&d.found)
 		c.check(&d.found)
 	}
 	if err := d.found.err(); err != nil {

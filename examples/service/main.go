@@ -5,6 +5,7 @@
 //	go run ./examples/service -upstreams        # with upstreams of its own
 //	curl -i localhost:8080/checkout
 //	curl -i 'localhost:8080/readyz?verbose'
+//	open http://localhost:8082/debug/offtake
 package main
 
 import (
@@ -46,7 +47,8 @@ func (c *config) flags(onError flag.ErrorHandling) *flag.FlagSet {
 	flags := flag.NewFlagSet("service", onError)
 	flags.StringVar(&c.contract, "contract", "examples/service/offtake.yaml", "the `file` that states the upstreams")
 	flags.StringVar(&c.options.Address, "address", "127.0.0.1:8080", "where to listen")
-	flags.StringVar(&c.options.Admin, "admin", "", "where to answer probes; by default at -address")
+	flags.StringVar(&c.options.Admin, "admin", "", "where to answer probes and scrapes; by default probes at -address")
+	flags.StringVar(&c.options.Debug, "debug", "", "where to show the debug page; by default on 127.0.0.1:8082")
 	flags.DurationVar(&c.options.Grace, "grace", 0, "how long a stop may take; 0 is 30s")
 	flags.BoolVar(&c.upstreams, "upstreams", false, "start the upstreams of the file, too")
 	return flags

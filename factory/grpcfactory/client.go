@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/capacity/contract"
@@ -13,7 +16,9 @@ import (
 
 // Protocol makes the clients of gRPC upstreams, for factory.Options.Protocols.
 // Clients are further options for single upstreams, by name; nil is none. Name,
-// Registerer and the providers are set here for all.
+// Registerer and the providers are set here for all. A target of grpc:// is called in
+// plaintext, and one of grpcs:// or without a scheme over TLS, unless an option has
+// other Credentials.
 func Protocol(clients map[string]grpcclient.Options) factory.Protocol {
 	return factory.Protocol{
 		Name:       contract.GRPC,
@@ -23,7 +28,11 @@ func Protocol(clients map[string]grpcclient.Options) factory.Protocol {
 			options.Name = name
 			options.Registerer = o.Registerer
 			options.TracerProvider, options.MeterProvider, options.Propagator = o.TracerProvider, o.MeterProvider, o.Propagator
-			conn, err := grpcclient.New(u.Target, plan, &options)
+			target, plain := strings.CutPrefix(u.Target, "grpc://")
+			if plain && options.Credentials == nil {
+				options.Credentials = insecure.NewCredentials()
+			}
+			conn, err := grpcclient.New(strings.TrimPrefix(target, "grpcs://"), plan, &options)
 			if err != nil {
 				return nil, err
 			}

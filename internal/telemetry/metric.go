@@ -65,7 +65,7 @@ func register(r prometheus.Registerer, c prometheus.Collector, kind, name string
 	}
 	err := r.Register(c)
 	if _, taken := errors.AsType[prometheus.AlreadyRegisteredError](err); taken {
-		return nil, fmt.Errorf("Name: a %s named %q has metrics on this registry already; give it another name, or its own Registerer", kind, name)
+		return nil, fmt.Errorf("Name: a %s named %q has metrics on this registry already; share that one, give this one another name, or give it its own Registerer, as a test does", kind, name)
 	}
 	return r, err
 }
