@@ -179,8 +179,8 @@ func (p *pass) checkConstructorValue(at ast.Node, fn *types.Func) {
 
 // checkThirdParty is OT503.
 func (p *pass) checkThirdParty(at ast.Node, obj types.Object, what string) {
-	if obj.Pkg() == nil || obj.Pkg() == p.Pkg {
-		return
+	if obj.Pkg() == nil || obj.Pkg() == p.Pkg || p.Module != nil && p.Module.Path != "" && p.sameModule(obj.Pkg()) {
+		return // a library's own use of its constructors is no other library's
 	}
 	local, ok := localName(obj)
 	if !ok {
