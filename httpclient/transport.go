@@ -28,6 +28,12 @@ func newTransport(c *core) *http.Transport {
 	t.ResponseHeaderTimeout = 0 // Plan.Attempt covers it, for 4 allocations less
 	t.ExpectContinueTimeout = time.Second
 	t.MaxResponseHeaderBytes = o.MaxHeader
+	if o.Observe { // then headerTooLong applies it
+		t.MaxResponseHeaderBytes = 0
+		if o.Base != nil {
+			t.MaxResponseHeaderBytes = o.Base.MaxResponseHeaderBytes
+		}
+	}
 	t.DisableCompression = !o.Gzip
 	t.DisableKeepAlives = false
 	t.HTTP2 = http2Config(o.Base)
