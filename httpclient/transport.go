@@ -25,9 +25,18 @@ func newTransport(c *core) *http.Transport {
 	t.MaxIdleConns = 0
 	t.MaxIdleConnsPerHost = math.MaxInt // all of them: what was worth opening is worth keeping
 	t.IdleConnTimeout = o.Idle
-	t.ResponseHeaderTimeout = 0 // Plan.Attempt covers it, for 4 allocations less
-	t.ExpectContinueTimeout = time.Second
+	t.ResponseHeaderTimeout = 0                                         // Plan.Attempt covers it, for 4 allocations less
+	t.ExpectContinueTimeout = min(time.Second, c.plan.Load().Attempt/4) // or there would be no time left for the answer
+	if o.Base != nil && o.Base.ExpectContinueTimeout > 0 {
+		t.ExpectContinueTimeout = min(t.ExpectContinueTimeout, o.Base.ExpectContinueTimeout)
+	}
 	t.MaxResponseHeaderBytes = o.MaxHeader
+	if o.Observe { // then headerTooLong applies it
+		t.MaxResponseHeaderBytes = 0
+		if o.Base != nil {
+			t.MaxResponseHeaderBytes = o.Base.MaxResponseHeaderBytes
+		}
+	}
 	t.DisableCompression = !o.Gzip
 	t.DisableKeepAlives = false
 	t.HTTP2 = http2Config(o.Base)
