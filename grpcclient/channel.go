@@ -90,6 +90,9 @@ func (c *core) resolvers() []resolver.Builder {
 		all = append(all, watchBuilder(b, c.pool))
 	}
 	if b := resolver.Get(c.target.scheme); b != nil {
+		if isStandard(b) {
+			b = &nameBuilder{}
+		}
 		all = append(all, watchBuilder(b, c.pool))
 	}
 	return all

@@ -70,13 +70,17 @@ func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) 
 	if l == nil {
 		return d.watched(ctx, address)
 	}
+	goodbye := l.away.Swap(false)
 	if l.back.Swap(false) {
-		if err := backoff.Sleep(ctx, l.turn()); err != nil {
+		if err := backoff.Sleep(ctx, l.turn(goodbye)); err != nil {
 			return nil, err
 		}
 	}
 	l.began()
 	conn, err := d.dial(ctx, address)
+	if goodbye && !l.brief.Load() {
+		conn, err = d.again(ctx, address, conn, err)
+	}
 	if err != nil {
 		err := &dialError{address: address, err: err}
 		l.failed(err)
@@ -85,12 +89,34 @@ func (d *dialer) connect(ctx context.Context, address string) (net.Conn, error) 
 	return conn, nil
 }
 
-// turn is how long the link waits for its turn among those that come back. One that
-// was sent away in good order, and that calls wait for, has no time to lose.
-func (l *link) turn() time.Duration {
+// again dials a few times more, if a server that took its leave in good order has not
+// come back yet: one that restarts is there after some milliseconds, and grpc-go has
+// calls fail for half a second after the first dial that does.
+func (d *dialer) again(ctx context.Context, address string, conn net.Conn, err error) (net.Conn, error) {
+	for n := 1; err != nil && n <= restartDials; n++ {
+		if backoff.Sleep(ctx, restartPause.Pause(n)) != nil {
+			return nil, err
+		}
+		conn, err = d.dial(ctx, address)
+	}
+	return conn, err
+}
+
+// restartDials in restartPause are at the most 0.6 s, which is less than an attempt has
+// as a rule: calls wait for it.
+const restartDials = 5
+
+var restartPause = backoff.Exponential{Base: 20 * time.Millisecond, Cap: 320 * time.Millisecond}
+
+// turn is how long the link waits for its turn among those that come back. One whose
+// server took its leave in good order has no time to lose, unless others are there, or
+// the server does so soon after each greeting.
+func (l *link) turn(goodbye bool) time.Duration {
 	p := l.filler.pool
-	switch away := l.away.Swap(false); {
-	case !away || p.ready.Load() > 0 || p.core.gate.Snapshot().InFlight == 0:
+	switch {
+	case !goodbye || p.ready.Load() > 0:
+		return rand.N(reconnectSpread)
+	case l.brief.Load() && p.core.gate.Snapshot().InFlight == 0:
 		return rand.N(reconnectSpread)
 	case l.brief.Load():
 		return rand.N(hastySpread)

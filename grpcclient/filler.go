@@ -191,10 +191,16 @@ func (f *filler) pointLocked(l *link, e *endpoint) error {
 	})
 }
 
-// wake dials the links that rest.
+// wake dials the links that rest, as far as they have for long enough.
 func (f *filler) wake() {
 	f.pool.mu.Lock()
-	links := slices.Collect(f.linksLocked())
+	var links []*link
+	for l := range f.linksLocked() {
+		if !time.Now().Before(l.wakeable) {
+			l.woken++
+			links = append(links, l)
+		}
+	}
 	f.pool.mu.Unlock()
 	for _, l := range links {
 		l.connect()

@@ -43,6 +43,8 @@ type link struct {
 	since    time.Time // in that state
 	vain     int       // connections in a row that came to nothing
 	resting  bool      // because of them, until a call needs it
+	woken    int       // by calls that had nothing from it, in a row
+	wakeable time.Time // before that no call wakes it
 	err      error     // of the last dial; nil once it is ready
 	fresh    bool      // err is of this dial
 	replaces *link     // whose place it takes once it is ready
@@ -75,7 +77,8 @@ func (l *link) UpdateState(s balancer.State) {
 	)
 	switch {
 	case s.ConnectivityState == connectivity.Idle:
-		next, pause = l.connect, l.lostLocked(lived)
+		lost := l.since
+		next, pause = func() { l.connectSince(lost) }, l.lostLocked(lived)
 	case s.ConnectivityState == connectivity.Ready && l.replaces != nil:
 		next = func() { f.inherit(l) }
 	case s.ConnectivityState == connectivity.TransientFailure && l.replaces != nil:
@@ -102,20 +105,36 @@ func (l *link) UpdateState(s balancer.State) {
 }
 
 // lostLocked is told of a connection that has ended, and returns the pause before
-// the next. There is none after the first that came to nothing. From the second on
+// the next. A call may cut it short, but by ever less: or a server that takes its leave
+// after each greeting would be dialed as fast as calls fail.
+// There is none after the first that came to nothing. From the second on
 // the link rests, and as long as grpc-go does between dials that fail: its own
 // pauses begin anew with each that succeeds.
 func (l *link) lostLocked(lived time.Duration) time.Duration {
 	if lived >= vainLife || l.used.Load() {
-		l.vain = 0
+		l.vain, l.woken = 0, 0
 		return 0
 	}
 	if l.vain++; l.vain == 1 {
 		return 0
 	}
-	l.resting = true
+	l.resting, l.wakeable = true, time.Now()
+	if l.woken > 0 {
+		l.wakeable = l.wakeable.Add(backoff.Exponential{Base: hastySpread, Cap: dialPauseMost}.Bound(l.woken))
+	}
 	l.state, l.err = connectivity.TransientFailure, &dialError{address: l.address, err: errVain}
 	return backoff.Exponential{Base: reconnectSpread, Cap: 2 * dialPauseMost}.Pause(l.vain - 1)
+}
+
+// connectSince has it dial, unless a call has had it do so meanwhile: or each such call
+// would leave a timer behind, and each timer another.
+func (l *link) connectSince(lost time.Time) {
+	l.filler.pool.mu.Lock()
+	same := l.since.Equal(lost)
+	l.filler.pool.mu.Unlock()
+	if same {
+		l.connect()
+	}
 }
 
 // connect has an idle child dial again: pick_first waits for a call before it does.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
@@ -20,7 +21,7 @@ func (f *filler) publishLocked() {
 	fill := int64(f.pool.core.sizes.Load().plan.Streams)
 	var (
 		coming  int
-		resting bool
+		resting *nap
 		errs    = []error{f.pool.err}
 	)
 	for _, e := range f.endpoints {
@@ -31,7 +32,9 @@ func (f *filler) publishLocked() {
 				most := l.most()
 				open = append(open, seat{link: l, picker: l.picker, fill: min(fill, most), most: most})
 			case connectivity.TransientFailure:
-				resting = resting || l.resting
+				if l.resting && (resting == nil || l.wakeable.Before(resting.until)) {
+					resting = &nap{filler: f, until: l.wakeable}
+				}
 				errs = append(errs, l.err)
 			default:
 				coming++
@@ -47,31 +50,41 @@ func (f *filler) publishLocked() {
 	case len(p.servers) > 0:
 		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Ready, Picker: p})
 	case coming > 0:
-		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: none{balancer.ErrNoSubConnAvailable, func() {}}})
-	case resting:
-		wake := sync.OnceFunc(func() { f.pool.after(0, f.wake) })
-		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: none{balancer.ErrNoSubConnAvailable, wake}})
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: none{balancer.ErrNoSubConnAvailable}})
+	case resting != nil:
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Connecting, Picker: resting})
 	default:
 		err := distinct(errs)
 		if err == nil {
 			err = errNoAddresses
 		}
-		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: none{err, func() {}}})
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: none{err}})
 	}
 }
 
 // none is the picker while no link is ready: a call has the error, or waits for one
-// that comes. If all of them rest, the first call has them dialed.
-type none struct {
-	err  error
-	wake func()
-}
+// that comes.
+type none struct{ err error }
 
 // Pick implements balancer.Picker.
 func (n none) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	attemptOf(info).blocked()
-	n.wake()
 	return balancer.PickResult{}, n.err
+}
+
+// nap is the picker while all links rest: the first call has them dialed, as soon as
+// that may be. Calls wait for it.
+type nap struct {
+	filler *filler
+	until  time.Time
+	once   sync.Once
+}
+
+// Pick implements balancer.Picker.
+func (n *nap) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	attemptOf(info).blocked()
+	n.once.Do(func() { n.filler.pool.after(max(0, time.Until(n.until)), n.filler.wake) })
+	return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
 }
 
 // attemptOf is whose pick it is; nil for calls that are not of this package.

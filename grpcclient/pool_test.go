@@ -393,14 +393,14 @@ func TestALinkIsReplacedByOneAtATime(t *testing.T) {
 	})
 }
 
-func TestWhoIsSentAwayAndHasTimeTakesIt(t *testing.T) {
+func TestWhoIsSentAwayComesBackAtOnceUnlessOthersAreThere(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		ready int32 // other connections
 		call  bool  // waits
 		want  bool  // a pause
 	}{
-		{"nobody waits", 0, false, true},
+		{"nobody waits", 0, false, false},
 		{"another connection is there", 1, true, true},
 		{"a call waits", 0, true, false},
 	} {
@@ -413,8 +413,7 @@ func TestWhoIsSentAwayAndHasTimeTakesIt(t *testing.T) {
 					synctest.Wait()
 				}
 				c.core.pool.ready.Store(tt.ready)
-				l.away.Store(true)
-				if got := l.turn(); got > 0 != tt.want {
+				if got := l.turn(true); got > 0 != tt.want {
 					t.Errorf("pause before the next dial = %v, want one: %v", got, tt.want)
 				}
 			})
