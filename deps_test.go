@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"capacity/simulate/…": {"capacity", "capacity/contract", "capacity/simulate", yaml}, // scenarios are files
 	"httpclient":          {"", "capacity", "internal/…", metrics, traces},              // never gRPC
 	"grpcclient":          {"", "capacity", "internal/…", metrics, traces, grpc, protobuf},
+	"guard":               {"", "capacity", "internal/…", metrics, traces}, // never a protocol
 	"admission":           {"", "capacity", "internal/…", metrics},
 	"admission/…":         {"", "admission", "capacity", "internal/…", grpc, protobuf},
 	"readiness":           {}, // it must answer when all else is stuck
@@ -31,6 +32,7 @@ var allowed = map[string][]string{
 	"internal/budget":     {},
 	"internal/backoff":    {},
 	"internal/retryafter": {},
+	"internal/cause":      {},
 	"internal/incoming":   {},
 	"internal/loopback":   {},
 	"internal/pipenet":    {},
@@ -78,6 +80,7 @@ func TestAServiceInheritsOnlyWhatItUses(t *testing.T) {
 	for name, never := range map[string][]string{
 		"httpclient":        {grpc, yaml},
 		"admission":         {grpc, yaml},
+		"guard":             {grpc, yaml},
 		"readiness":         {grpc, yaml, metrics, traces},
 		"factory":           {grpc, module + "/grpcclient"}, // 9 MB of a binary
 		"capacity":          {grpc, yaml, metrics, traces},

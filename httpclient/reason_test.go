@@ -82,7 +82,9 @@ func TestAnErrorOfTLSHasTheTypeThatNetHTTPGivesIt(t *testing.T) {
 
 func TestOurErrorsAreNetErrors(t *testing.T) {
 	timeout := &TimeoutError{Phase: PhaseAttempt}
-	for _, err := range []net.Error{timeout, &RetryError{Err: timeout, Earlier: timeout}, &OneShotError{Err: timeout}, &causeError{context.DeadlineExceeded, errors.New("mine")}} {
+	late, cancel := context.WithDeadlineCause(t.Context(), time.Unix(0, 0), errors.New("mine"))
+	defer cancel()
+	for _, err := range []net.Error{timeout, &RetryError{Err: timeout, Earlier: timeout}, &OneShotError{Err: timeout}, causeOf(late).(net.Error)} {
 		if !err.Timeout() {
 			t.Errorf("%T.Timeout() = false, want true", err)
 		}
