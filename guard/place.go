@@ -43,14 +43,14 @@ type Place struct {
 }
 
 // Take waits in turn for a place, as [Guard.Do] does, and has the caller give it
-// back: for what begins and ends in different functions. Its time is Plan.Deadline.
+// back: for what begins and ends in different functions. Its time is Plan.Once.
 // A place that is never given back is lost, and shows in Stats.Overdue.
 func (g *Guard) Take(ctx context.Context) (*Place, error) {
 	p, err := g.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.begin(p.plan.Deadline)
+	p.begin(p.plan.Once)
 	return p, nil
 }
 
