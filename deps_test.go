@@ -23,6 +23,8 @@ var allowed = map[string][]string{
 	"capacity/simulate/…":      {"capacity", "capacity/contract", "capacity/simulate", yaml}, // scenarios are files
 	"httpclient":               {"", "capacity", "internal/…", metrics, traces},              // never gRPC
 	"grpcclient":               {"", "capacity", "internal/…", metrics, traces, grpc, protobuf},
+	"guard":                    {"", "capacity", "internal/…", metrics, traces},          // never a protocol
+	"sqlclient":                {"", "capacity", "guard", "internal/…", metrics, traces}, // a guard around a pool; never a driver
 	"admission":                {"", "capacity", "internal/…", metrics},
 	"admission/…":              {"", "admission", "capacity", "internal/…", grpc, protobuf},
 	"readiness":                {}, // it must answer when all else is stuck
@@ -33,6 +35,7 @@ var allowed = map[string][]string{
 	"internal/budget":          {},
 	"internal/backoff":         {},
 	"internal/retryafter":      {},
+	"internal/cause":           {},
 	"internal/incoming":        {},
 	"internal/loopback":        {},
 	"internal/pipenet":         {},
@@ -82,9 +85,11 @@ func TestAServiceInheritsOnlyWhatItUses(t *testing.T) {
 	for name, never := range map[string][]string{
 		"httpclient":        {grpc, yaml},
 		"admission":         {grpc, yaml},
+		"guard":             {grpc, yaml},
 		"readiness":         {grpc, yaml, metrics, traces},
 		"offtaketest":       {grpc, yaml},
 		"factory":           {grpc, module + "/grpcclient"}, // 9 MB of a binary
+		"sqlclient":         {grpc, yaml, "github.com/jackc", "github.com/lib/pq", "github.com/go-sql-driver"},
 		"capacity":          {grpc, yaml, metrics, traces},
 		"capacity/contract": {grpc, metrics, traces, "k8s.io", "istio.io"},
 		"fleet":             {grpc, yaml, metrics, traces, "k8s.io", "github.com/redis"},

@@ -56,6 +56,9 @@ func OfStatus(code int) Outcome {
 	return Status1xx + Outcome(code/100-1)
 }
 
+// Unknown is a failure that only the caller's own code could tell more about.
+const Unknown = CodeOK + codeUnknown
+
 // The numbers of gRPC's status codes that Failed, Pays and saidBusy know. They are
 // google.rpc.Code's; the package of grpc-go would come into every binary that
 // speaks HTTP only.
@@ -119,15 +122,17 @@ var methodNames = [...]string{
 	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch,
 	http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodConnect, "other",
 	"unary", "client_stream", "server_stream", "bidi_stream",
+	"func",
 }
 
 // Beside the methods of HTTP, which OfMethod returns.
 const (
-	otherMethod = Method(len(methodNames)) - 5 + Method(iota)
+	otherMethod = Method(len(methodNames)) - 6 + Method(iota)
 	Unary
 	ClientStream
 	ServerStream
 	BidiStream
+	Func    // a call of a guard, whatever it does
 	methods // how many there are
 )
 
