@@ -16,7 +16,7 @@ func (w *World) outbound(name string) Call {
 	path := "upstreams." + name
 	c := Call{
 		Name: name, Ref: w.at(path), Rate: float64(u.Rate), Degraded: u.Degraded.Seconds(), P99: u.P99.Seconds(),
-		Proxies: w.Service.Min, Busy: u.Busy, Idempotent: u.Idempotent, Upstream: &u, Attempts: 1,
+		Proxies: w.Service.Min, Busy: u.Busy, Idempotent: u.Idempotent, Upstream: &u, Attempts: 1, GRPC: u.Protocol == contract.GRPC,
 	}
 	if u.Rate != 0 {
 		c.Mean = meanOf(u)
@@ -109,6 +109,7 @@ func (w *World) planOf(name string) (capacity.Plan, bool) {
 func (w *World) inbound() []Call {
 	c := w.Contract
 	all := Call{Inbound: true, Hosts: w.hostsOf(c.Service), Proxies: 1, Attempts: 1, Busy: "429"} // what they have in common
+	all.GRPC = w.speaksGRPC(completed(c.Service, w.home))
 	w.findWays(&all, completed(c.Service, w.home), 0, false)
 	if d := c.Door; d != nil {
 		all.Mean, all.Busy = d.Latency.Seconds(), cmp.Or(d.Busy, all.Busy)

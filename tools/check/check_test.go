@@ -155,8 +155,8 @@ func TestARunningProxyComesBeforeItsManifest(t *testing.T) {
 		t.Errorf("findings = %q, want O03 and O09 from the running proxy", got)
 	}
 	dump = `{"configs":[{"dynamic_route_configs":[{"route_config":{"virtual_hosts":[{"name":"a","domains":["*"],"routes":[{"match":{"prefix":"/"},"route":{"cluster":"outbound|80||orders.prod.svc.cluster.local","timeout":"0s"}}]}]}}]}]}`
-	if got := rules(checkTexts(t, contractText, mesh+"---\n"+dump)); !strings.Contains(got, "T03") {
-		t.Errorf("findings = %q, want T03: the running route has no timeout, whatever the manifest says", got)
+	if got := rules(checkTexts(t, contractText, mesh+"---\n"+dump)); !strings.Contains(got, "T06") {
+		t.Errorf("findings = %q, want T06: the running route has no timeout, whatever the manifest says", got)
 	}
 }
 

@@ -147,10 +147,10 @@ func TestTheFloorOfABudgetIsForEachSubset(t *testing.T) {
 
 func TestABudgetIsThatOfItsSubset(t *testing.T) {
 	w := worldOf(t, "http", hostRule("name: b", "host: b, trafficPolicy: {retryBudget: {percent: 20}}, subsets: [{name: own, trafficPolicy: {retryBudget: {percent: 40}}}, {name: none, trafficPolicy: {connectionPool: {tcp: {connectTimeout: 1s}}}}, {name: plain}]"))
-	for subset, want := range map[string]Budget{"": {Min: 20}, "own": {Min: 40}, "none": {Min: 20, InSubset: true}, "plain": {Min: 20}} {
+	for subset, want := range map[string]Budget{"": {Min: 20}, "own": {Min: 40, InSubset: true}, "none": {Min: 20, InSubset: true}, "plain": {Min: 20}} {
 		b := w.policyFor("b", cluster{subset, 80}).Budget
 		if b == nil || *b.Percent != float64(want.Min) || b.InSubset != want.InSubset {
-			t.Errorf("budget of the subset %q = %+v, want %d%% and dropped before 1.30: %v", subset, b, want.Min, want.InSubset)
+			t.Errorf("budget of the subset %q = %+v, want %d%% and dropped before 1.29.2: %v", subset, b, want.Min, want.InSubset)
 		}
 	}
 }

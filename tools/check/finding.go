@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/offtake-go/offtake/tools/check/manifest"
@@ -31,6 +32,8 @@ type Finding struct {
 const (
 	unreadField   = "P01"
 	unmerged      = "P02"
+	noSubset      = "P03"
+	noCondition   = "P04"
 	expiredIgnore = "I01"
 	unusedIgnore  = "I02"
 )
@@ -58,6 +61,16 @@ func InputRules() []Rule {
 			ID: unmerged, Title: "a DestinationRule of which not all is in force", Severity: Warning,
 			Breaks: "several DestinationRules have one host, and more than one of them a trafficPolicy, or the same subset, or one a workloadSelector",
 			Source: "Istio's mergeDestinationRule: the oldest is in force, and adds only the subsets of the others", Needs: "two DestinationRules",
+		},
+		{
+			ID: noSubset, Title: "a route to a subset that there is not", Severity: Error,
+			Breaks: "a route leads to a subset, and the host's DestinationRules have others",
+			Source: "Envoy has no such cluster, and answers 503 NC", Needs: "a VirtualService and a DestinationRule of one host",
+		},
+		{
+			ID: noCondition, Title: "a condition for retries that there is not", Severity: Error,
+			Breaks: "retryOn has a word that is neither a condition of Envoy nor a status",
+			Source: "Envoy's router filter, x-envoy-retry-on and x-envoy-retry-grpc-on", Needs: "a route that retries",
 		},
 	}
 }
@@ -116,7 +129,9 @@ func (w *World) Check(known Baseline) *Report {
 		}
 		r.Findings = append(r.Findings, found...)
 	}
+	agree(r.Findings)
 	w.addProblems(r)
+	r.Findings = append(r.Findings, w.references()...)
 	for _, host := range w.hosts {
 		r.Findings = append(r.Findings, w.dropped(host)...)
 	}
@@ -126,6 +141,29 @@ func (w *World) Check(known Baseline) *Report {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Ref.String(), b.Ref.String()))
 	})
 	return r
+}
+
+// agree gives findings about one detector one number for its maxEjectionPercent: the
+// least, with which all of them are mended.
+func agree(found []Finding) {
+	const field, end = "maxEjectionPercent ", " or less"
+	percent := func(f Finding) (int, bool) {
+		rest, ok := strings.CutPrefix(f.Remedy, field)
+		digits, _, more := strings.Cut(rest, end)
+		n, err := strconv.Atoi(digits)
+		return n, ok && more && err == nil
+	}
+	least := map[manifest.Ref]int{}
+	for _, f := range found {
+		if n, ok := percent(f); ok && (least[f.Ref] == 0 || n < least[f.Ref]) {
+			least[f.Ref] = n
+		}
+	}
+	for i, f := range found {
+		if n, ok := percent(f); ok && n > least[f.Ref] {
+			found[i].Remedy = strings.Replace(f.Remedy, say("%s%d", field, n), say("%s%d", field, least[f.Ref]), 1)
+		}
+	}
 }
 
 // findingsOf turns the failing cases of a rule into findings: one for each subject

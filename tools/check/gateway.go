@@ -88,17 +88,20 @@ func httpRoute(o *manifest.Object, i int, rule gwv1.HTTPRouteRule, plane Control
 	switch plane {
 	case "istio":
 		route.On, route.Tries = istioRetryOn, istioTries
-	case "envoy-gateway":
+	case "envoy-gateway", "envoy", "contour":
 		route.Timeout = envoyTimeout
 	}
+	route.Unknown = plane == ""
 	if t := rule.Timeouts; t != nil {
-		route.Implicit = false
-		route.Timeout, route.PerTry = gatewaySeconds(t.Request, 0), gatewaySeconds(t.BackendRequest, 0)
+		route.PerTry = gatewaySeconds(t.BackendRequest, 0)
+		if t.Request != nil {
+			route.Timeout, route.Implicit, route.Unknown = gatewaySeconds(t.Request, 0), false, false
+		}
 	}
 	if rule.Retry == nil {
-		// Without a retry stanza Istio takes backendRequest for the whole.
-		if plane == "istio" && route.PerTry > 0 {
-			route.Timeout, route.PerTry = route.PerTry, 0
+		// Without a retry stanza backendRequest bounds the whole.
+		if route.PerTry > 0 && (route.Timeout == 0 || route.Implicit || plane == "istio" || plane == "envoy-gateway") {
+			route.Timeout, route.PerTry, route.Implicit, route.Unknown = route.PerTry, 0, false, false
 		}
 		return route
 	}
@@ -120,7 +123,7 @@ func (r *Route) filledBy(policy *Route) *Route {
 	}
 	both := *r
 	if r.Implicit {
-		both.Timeout, both.Implicit = policy.Timeout, policy.Implicit
+		both.Timeout, both.Implicit, both.Unknown = policy.Timeout, policy.Implicit, false
 	}
 	if r.Stated < 0 && policy.Stated >= 0 {
 		both.Ref, both.Stated, both.Tries, both.On, both.PerTry = policy.Ref, policy.Stated, policy.Tries, policy.On, policy.PerTry

@@ -65,12 +65,36 @@ func (w *World) behind(host string, labels map[string]string) []*manifest.Object
 	return named[:min(len(named), 1)]
 }
 
+// speaksGRPC reports whether all ports of a host's Service are for gRPC, by their
+// appProtocol or their name as Istio reads it.
+func (w *World) speaksGRPC(host string) bool {
+	found := false
+	for _, s := range manifest.Of[*corev1.Service](w.Manifest) {
+		if !sameHost(completed(s.Name, s.Namespace), host) {
+			continue
+		}
+		for _, p := range s.Value.(*corev1.Service).Spec.Ports {
+			protocol, _, _ := strings.Cut(p.Name, "-")
+			if p.AppProtocol != nil {
+				protocol = strings.TrimPrefix(*p.AppProtocol, "kubernetes.io/")
+			}
+			if protocol != "grpc" {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
 // template is that of a workload's pods; nil if it is no workload.
 func template(o *manifest.Object) *corev1.PodTemplateSpec {
 	switch d := o.Value.(type) {
 	case *appsv1.Deployment:
 		return &d.Spec.Template
 	case *appsv1.StatefulSet:
+		return &d.Spec.Template
+	case *appsv1.DaemonSet:
 		return &d.Spec.Template
 	}
 	return nil

@@ -61,9 +61,9 @@ func TestAReportSaysWhenNoPodsAreTheServices(t *testing.T) {
 	for _, c := range []struct{ name, mesh, want string }{
 		{"its own", named("a", "x"), ""},
 		{"none at all", "", ""},
-		{"another's", named("web", "orders"), "no Deployment or StatefulSet is called a, and its Service selects no single one, so its pods are not checked; read were web, orders"},
-		{"many others'", named("web", "orders", "x-1", "x-2", "x-3"), "no Deployment or StatefulSet is called a, and its Service selects no single one, so its pods are not checked; read were web, orders, x-1 and 2 more"},
-		{"one that is near", named("web", "aa"), "no Deployment or StatefulSet is called a, and its Service selects no single one, so its pods are not checked; read were aa"},
+		{"another's", named("web", "orders"), "no workload is called a, and no Service of its name selects one, so its pods are not checked; read were web, orders"},
+		{"many others'", named("web", "orders", "x-1", "x-2", "x-3"), "no workload is called a, and no Service of its name selects one, so its pods are not checked; read were web, orders, x-1 and 2 more"},
+		{"one that is near", named("web", "aa"), "no workload is called a, and no Service of its name selects one, so its pods are not checked; read were aa"},
 		{"only other kinds", "kind: Secret\napiVersion: v1\n---\nkind: Role\napiVersion: v1\n", "nothing of what was read says anything about calls: 2 documents of other kinds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestAServiceSelectsItsPods(t *testing.T) {
 
 func TestAWorkloadIsThatOfItsService(t *testing.T) {
 	mesh := strings.NewReplacer("{name: b}", "{name: a}", "host: b", "host: a").Replace(versions)
-	if w := worldOf(t, "http", mesh); w.Service.Known {
-		t.Errorf("workload = %s, want none: its Service selects three", w.Service.Workload)
+	if w := worldOf(t, "http", mesh); w.Service.Workload != "b-v1" || w.Service.Min != 61 || len(w.Check(Baseline{}).Notes) == 0 {
+		t.Errorf("service = %+v, want the first of those that its Service selects, the pods of all, and a note", w.Service)
 	}
 	one := strings.Replace(mesh, "{app: b, version: v2}", "{app: c}", 2)
 	scaler := "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {scaleTargetRef: {kind: Deployment, name: b-v1}, minReplicas: 7, maxReplicas: 8}\n"

@@ -35,8 +35,8 @@ type istioBlocks struct {
 	// policy.
 	outlierAt, budgetAt, at part
 
-	// budgetDropped says that a narrower policy does not repeat the budget.
-	budgetDropped bool
+	// inSubset and inPort say that there is a narrower policy.
+	inSubset, inPort bool
 }
 
 // overlay puts what a narrower policy has over what a wider one has, block by block.
@@ -49,7 +49,7 @@ func (b *istioBlocks) overlay(tp part, port int) {
 		return
 	}
 	b.at = tp
-	b.budgetDropped = b.budget != nil && tp.GetRetryBudget() == nil
+	b.inSubset = slices.Contains(tp.path, "subsets")
 	if tp.GetRetryBudget() != nil {
 		b.budget, b.budgetAt = tp.GetRetryBudget(), tp
 	}
@@ -66,7 +66,7 @@ func (b *istioBlocks) overlay(tp part, port int) {
 		if port != 0 && int(p.GetPort().GetNumber()) == port {
 			at := part{tp.TrafficPolicy, tp.Object, append(slices.Clone(tp.path), "portLevelSettings", index(i)), nil}
 			b.outlier, b.pool, b.balancer = p.GetOutlierDetection(), p.GetConnectionPool(), p.GetLoadBalancer()
-			b.outlierAt, b.at = at, at
+			b.outlierAt, b.at, b.inPort = at, at, true
 			return
 		}
 	}
@@ -127,7 +127,7 @@ func istioBudget(blocks istioBlocks) *Budget {
 	if b == nil {
 		return nil
 	}
-	budget := &Budget{Min: int(b.GetMinRetryConcurrency()), InSubset: blocks.budgetDropped, Ref: at.At(append(slices.Clone(at.path), "retryBudget")...)}
+	budget := &Budget{Min: int(b.GetMinRetryConcurrency()), InSubset: blocks.inSubset, InPort: blocks.inPort, Ref: at.At(append(slices.Clone(at.path), "retryBudget")...)}
 	if budget.Min == 0 {
 		budget.Min = 3
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -53,7 +54,7 @@ func (w *World) routesFor(host string, grpc, inbound bool) []*Route {
 		}
 	}
 	for i := range found {
-		found[i] = found[i].filledBy(attached)
+		found[i] = w.byMesh(found[i].filledBy(attached))
 	}
 	switch {
 	case len(found) > 0:
@@ -61,9 +62,24 @@ func (w *World) routesFor(host string, grpc, inbound bool) []*Route {
 	case attached != nil:
 		return []*Route{attached}
 	case w.Plane == "istio" && w.knows(host):
-		return []*Route{{Plane: "istio", Implicit: true, Tries: istioTries, Stated: -1, On: istioRetryOn}}
+		return []*Route{w.byMesh(&Route{Plane: "istio", Implicit: true, Tries: istioTries, Stated: -1, On: istioRetryOn})}
 	}
 	return nil
+}
+
+// byMesh puts the mesh's own default in the place of Istio's where a route says
+// nothing of retries.
+func (w *World) byMesh(r *Route) *Route {
+	if r.Plane != "istio" || r.Stated >= 0 {
+		return r
+	}
+	for _, config := range w.meshConfigs() {
+		if d := config.GetDefaultHttpRetryPolicy(); d != nil {
+			r.Tries, r.PerTry = int(d.GetAttempts())+1, seconds(d.GetPerTryTimeout(), 0)
+			r.On = cmp.Or(d.GetRetryOn(), r.On)
+		}
+	}
+	return r
 }
 
 // knows reports whether some mesh object speaks of a host, so that the mesh's

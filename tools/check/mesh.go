@@ -6,6 +6,7 @@ import (
 
 	eg "github.com/envoyproxy/gateway/api/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/offtake-go/offtake/tools/check/manifest"
 )
@@ -17,9 +18,22 @@ func (w *World) findPlane() {
 	if w.Plane != "" {
 		return
 	}
+	classes := []ControlPlane{}
+	for _, o := range manifest.Of[*gwv1.GatewayClass](set) {
+		switch controller := string(o.Value.(*gwv1.GatewayClass).Spec.ControllerName); {
+		case strings.HasPrefix(controller, "gateway.envoyproxy.io/"):
+			classes = append(classes, "envoy-gateway")
+		case strings.HasPrefix(controller, "istio.io/"):
+			classes = append(classes, "istio")
+		case strings.HasPrefix(controller, "projectcontour.io/"):
+			classes = append(classes, "contour")
+		}
+	}
 	switch {
 	case w.Mesh.IsIstio:
 		w.Plane = "istio"
+	case len(classes) == 1:
+		w.Plane = classes[0]
 	case len(manifest.Of[*eg.BackendTrafficPolicy](set)) > 0:
 		w.Plane = "envoy-gateway"
 	case len(manifest.Of[*manifest.Envoy](set)) > 0:

@@ -52,6 +52,9 @@ func (w *World) notes() []string {
 		return append(w.beside(), say("nothing of what was read says anything about calls: %s of other kinds", counted(n, "document")))
 	}
 	notes := append(w.twice(), w.beside()...)
+	if n := len(w.versions); n > 1 {
+		notes = append(notes, say("%d workloads stand behind %s; their pods are counted together, and those of %v were looked at", n, w.Service.Name, w.versions[0]))
+	}
 	if w.Service.Known {
 		return notes
 	}
@@ -81,5 +84,5 @@ func (w *World) notes() []string {
 		more = say(" and %d more", len(names)-shown)
 		names = names[:shown]
 	}
-	return append(notes, say("no Deployment or StatefulSet is called %s%s, and its Service selects no single one, so its pods are not checked; read were %s%s", w.Service.Name, in, strings.Join(names, ", "), more))
+	return append(notes, say("no workload is called %s%s, and no Service of its name selects one, so its pods are not checked; read were %s%s", w.Service.Name, in, strings.Join(names, ", "), more))
 }

@@ -31,7 +31,8 @@ func ruleO04() Rule {
 			return
 		}
 		w.eachDetector(func(p Place, c Call, hosts int, e Era) {
-			if c.Inbound {
+			nobody := o03{hosts, c.Policy.Detector.Max, w.threshold(c.Policy, e), e.Ejector, c.Policy.Plane}
+			if c.Inbound && nobody.verdict().Holds { // O03 says it otherwise
 				emit(p, o04{hosts, c.Policy.Detector.Max, w.Service.Util, e.Ejector})
 			}
 		})

@@ -32,7 +32,9 @@ func ruleR02() Rule {
 		outer := 1.0
 		for _, c := range w.ways() {
 			if c.Inbound {
-				outer = max(outer, float64(c.Attempts)*w.budgeted(c))
+				for _, e := range w.retryEras() {
+					outer = max(outer, float64(c.Attempts)*w.budgeted(c, e))
+				}
 			}
 		}
 		for _, c := range w.pools() {
@@ -49,8 +51,8 @@ func ruleR02() Rule {
 
 // budgeted is how often proxies send one attempt when all calls fail: as often as
 // the route says, or as the retry budget lets them.
-func (w *World) budgeted(c Call) float64 {
-	tries := float64(c.tries())
+func (w *World) budgeted(c Call, e Era) float64 {
+	tries := float64(c.outageTries(e))
 	if c.Policy == nil || c.Policy.Budget == nil {
 		return tries
 	}

@@ -1,5 +1,7 @@
 package check
 
+import "slices"
+
 // r05 is whether anything bounds retries as a share of calls.
 type r05 struct {
 	Tries      int `json:"n"`
@@ -24,8 +26,9 @@ func ruleR05() Rule {
 		Source: "Istio's default for max_retries is 2^32-1", Needs: "a route that retries",
 	}, func(w *World, emit func(Place, r05)) {
 		for _, r := range w.routes() {
-			if r.Tries <= 1 || r.Plane == "grpc" {
-				continue
+			repeats := slices.ContainsFunc(w.retryEras(), func(e Era) bool { return r.call.outageTries(e) > 1 })
+			if r.Tries <= 1 || r.Plane == "grpc" || r.Plane == "linkerd" || !repeats && r.Tries <= 3 {
+				continue // connections that fail are no load on who can not be reached
 			}
 			n := r05{Tries: r.Tries, MaxRetries: envoyMaxRetries, Load: r.call.Rate * r.call.Mean / float64(max(r.call.Proxies, 1))}
 			switch r.Plane {

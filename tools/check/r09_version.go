@@ -2,10 +2,12 @@ package check
 
 // r09 is whether a retry budget works in this version of Istio.
 type r09 struct {
-	Minor   int
-	Patched bool
-	Percent *float64
-	Subset  bool
+	Minor, Patch int
+	Percent      *float64
+
+	// Subset says that a subset has a policy of its own, and Port that there are
+	// settings of the port.
+	Subset, Port bool
 }
 
 func (n r09) verdict() Verdict {
@@ -13,19 +15,31 @@ func (n r09) verdict() Verdict {
 	switch {
 	case n.Percent != nil:
 		percent = *n.Percent
-	case n.Minor >= 27 && n.Minor <= 29 && !n.Patched:
+	case n.before(28, 6) && n.Minor >= 27:
 		percent = 0.2
 	}
-	dropped := n.Subset && n.Minor < 30
-	return holds(percent >= 1 && !dropped, say("effective percent %g, dropped by subset=%v", percent, dropped),
-		"percent 20, written out; the budget repeated in the subset; or Istio 1.30")
+	dropped := n.Subset && n.before(29, 2)
+	switch evidence := say("effective percent %g, dropped by subset=%v", percent, dropped); {
+	case n.Minor < 27:
+		return holds(false, say("Istio 1.%d has no retryBudget, and drops it", n.Minor), "Istio 1.29.2 or later; until then fewer attempts")
+	case n.Port:
+		return holds(false, "portLevelSettings drop the budget, in every version", "a rule without portLevelSettings, or fewer attempts")
+	case dropped:
+		return holds(false, evidence, "Istio 1.29.2 or later: before, a budget that the subset repeats is dropped too; or no policy in the subset")
+	default:
+		return holds(percent >= 1, evidence, "percent 20, written out; or Istio 1.28.6")
+	}
+}
+
+func (n r09) before(minor, patch int) bool {
+	return n.Minor < minor || n.Minor == minor && n.Patch < patch
 }
 
 func ruleR09() Rule {
 	return rule(Rule{
 		ID: "R09", Title: "the retry budget does not work in this version", Severity: Error,
-		Breaks: "retryBudget without percent where the default is 0.2% (1.27.0 until 1.28.9 and 1.29.2), or with a subset's policy before 1.30",
-		Source: "Istio's release notes on retryBudget", Needs: "a retryBudget and Istio's version",
+		Breaks: "retryBudget before 1.27; without percent until 1.28.5, where the default is 0.2%; with a subset's policy before 1.29.2; or with portLevelSettings",
+		Source: "Istio's cluster_traffic_policy.go from 1.27.0 to 1.30.0", Needs: "a retryBudget and Istio's version",
 	}, func(w *World, emit func(Place, r09)) {
 		for _, c := range w.ways() {
 			if c.Policy == nil || c.Policy.Budget == nil || c.Policy.Budget.IsRate || c.Policy.Plane != "istio" {
@@ -33,32 +47,26 @@ func ruleR09() Rule {
 			}
 			b := c.Policy.Budget
 			for _, e := range w.budgetEras() {
-				emit(Place{Subject: c.Name, Ref: b.Ref, Era: e.Name}, r09{e.Minor, w.budgetPatched(), b.Percent, b.InSubset})
+				emit(Place{Subject: c.Name, Ref: b.Ref, Era: e.Name}, r09{e.Minor, e.patch, b.Percent, b.InSubset, b.InPort})
 			}
 		}
 	})
 }
 
-// budgetEras are those in which retryBudget differs.
-func (w *World) budgetEras() []Era {
-	if minor, ok := minorOf(w.Version); ok {
-		return []Era{{Minor: minor}}
-	}
-	return []Era{{Name: "Istio 1.27 to 1.29", Minor: 27}, {Name: "Istio 1.30 and later", Minor: 30}}
+// A budgetEra is one in which retryBudget differs.
+type budgetEra struct {
+	Era
+	patch int
 }
 
-// budgetPatched reports whether the default is 20 % in this patch release.
-func (w *World) budgetPatched() bool {
-	minor, ok := minorOf(w.Version)
-	switch patch := patchOf(w.Version); {
-	case !ok:
-		return false
-	case minor == 28:
-		return patch >= 9
-	case minor == 29:
-		return patch >= 2
-	default:
-		return minor >= 30
+// budgetEras leave out the versions without the field where none is known: who writes
+// it has a newer one.
+func (w *World) budgetEras() []budgetEra {
+	if minor, ok := minorOf(w.Version); ok {
+		return []budgetEra{{Era{Minor: minor}, patchOf(w.Version)}}
+	}
+	return []budgetEra{
+		{Era{Name: "Istio 1.27 to 1.28.5", Minor: 27}, 0}, {Era{Name: "Istio 1.28.6 to 1.29.1", Minor: 28}, 6}, {Era{Name: "Istio 1.29.2 and later", Minor: 29}, 2},
 	}
 }
 

@@ -130,9 +130,9 @@ func rule[N numbers](r Rule, from func(w *World, emit func(Place, N))) Rule {
 }
 
 // RuleOf returns the rule with an ID in any case, among those of [Rules] and of
-// [InputRules].
+// [InputRules] and [NetworkRules].
 func RuleOf(id string) (Rule, bool) {
-	for _, r := range slices.Concat(Rules(), InputRules()) {
+	for _, r := range slices.Concat(Rules(), InputRules(), NetworkRules()) {
 		if strings.EqualFold(r.ID, id) {
 			return r, true
 		}

@@ -13,7 +13,7 @@ func Rules() []Rule {
 		ruleO09(), ruleO10(), ruleO11(), ruleO12(), ruleO13(), ruleO14(), ruleO15(), ruleO16(),
 		ruleO17(), ruleO18(), ruleO19(),
 		ruleK01(), ruleK02(), ruleK03(), ruleK04(), ruleK05(), ruleK06(), ruleK07(), ruleK08(),
-		ruleK09(),
+		ruleK09(), ruleK10(),
 		ruleM01(), ruleM02(), ruleM03(),
 	}
 }

@@ -31,6 +31,12 @@ func (n t03) remedy() string {
 	return "a timeout at every hop; 0 is none"
 }
 
+// hangsUnseen reports whether T06 says of the route that it has no timeout, and what
+// follows from it. One cause is one finding.
+func (c Call) hangsUnseen() bool {
+	return c.Policy != nil && c.Policy.Detector != nil && c.Deadline > 0 && !c.GRPC && c.Route.Timeout == 0 && c.Route.PerTry == 0
+}
+
 func ruleT03() Rule {
 	return rule(Rule{
 		ID: "T03", Title: "a hop without a timeout", Severity: Error,
@@ -46,7 +52,7 @@ func ruleT03() Rule {
 			if c.Deadline > 0 || c.Unbounded && !c.Inbound {
 				n.Timeouts, n.Hops = append(n.Timeouts, c.Deadline), append(n.Hops, "program")
 			}
-			if r := c.Route; r != nil {
+			if r := c.Route; r != nil && !r.Unknown && !c.hangsUnseen() {
 				n.Timeouts, n.Hops = append(n.Timeouts, r.Timeout), append(n.Hops, "route")
 				if r.Timeout == 0 && c.Deadline > 0 && r.Ref.File != "" {
 					ref = r.Ref

@@ -42,14 +42,16 @@ func ruleT06() Rule {
 		Source: "Envoy does not count a request that its caller cancels", Needs: "outlier detection and a deadline",
 	}, func(w *World, emit func(Place, t06)) {
 		for _, c := range w.ways() {
-			if c.Policy == nil || c.Policy.Detector == nil || c.Deadline == 0 || c.Upstream != nil && c.Upstream.Protocol == "grpc" {
+			if c.Policy == nil || c.Policy.Detector == nil || c.Deadline == 0 || c.GRPC {
 				continue // grpc-timeout tells the proxy what the program allows
 			}
 			n, ref := t06{App: c.Attempt, Detector: true}, c.Policy.Detector.Ref
 			if c.Policy.Plane == "envoy" || c.Policy.Plane == "envoy-gateway" {
 				n.Proxy = envoyTimeout // of a route that nobody wrote
 			}
-			if r := c.Route; r != nil {
+			if r := c.Route; r != nil && r.Unknown {
+				continue
+			} else if r != nil {
 				n.Proxy, n.Tries = r.Timeout, r.Tries
 				if r.PerTry > 0 {
 					n.Proxy, n.PerTry = r.PerTry, true

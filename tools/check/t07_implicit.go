@@ -33,7 +33,7 @@ func ruleT07() Rule {
 		Source: "Envoy's route timeout; Istio turns it off", Needs: "a route and a deadline",
 	}, func(w *World, emit func(Place, t07)) {
 		for _, r := range w.routes() {
-			if r.Plane == "istio" || r.Plane == "grpc" {
+			if r.Plane == "istio" || r.Plane == "grpc" || r.Unknown {
 				continue
 			}
 			n := t07{Plane: r.Plane, Need: max(r.call.P99, r.call.Deadline), Deadline: r.call.Deadline}

@@ -213,7 +213,7 @@ func TestManyRoutesTakeNoLongerThanTheirNumber(t *testing.T) {
 func TestTheWorstOfSeveralWaysIsReported(t *testing.T) {
 	vs := "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: b}\nspec:\n  http:\n"
 	for _, attempts := range []int{3, 9, 5} {
-		vs += fmt.Sprintf("    - {route: [{destination: {host: b}}], timeout: 3s, retries: {attempts: %d}}\n", attempts)
+		vs += fmt.Sprintf("    - {route: [{destination: {host: b}}], timeout: 3s, retries: {attempts: %d, retryOn: 5xx}}\n", attempts)
 	}
 	found := only(worldOf(t, "http", vs), "R01")
 	if len(found) != 1 || !strings.HasPrefix(found[0].Evidence, "2 x 10 = 20 upstream attempts") || !strings.HasSuffix(found[0].Evidence, " (the worst of 3 here)") {

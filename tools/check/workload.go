@@ -34,13 +34,24 @@ func (w *World) readService() {
 	if o := w.workload(); o != nil {
 		w.home = cmp.Or(w.home, o.Namespace)
 		s.Workload, s.Known, s.Ref = o.Name, true, o.Ref
-		if n := replicasOf(o); n != nil {
+		n := replicasOf(o)
+		if len(w.versions) > 1 {
+			n = w.countOf(w.versions)
+		}
+		if n != nil {
+			s.runs = n
 			s.Min = n[0]
-			s.Max = max(s.Max, s.Min)
+			s.Max = max(s.Max, n[len(n)-1])
 		}
 		switch d := o.Value.(type) {
 		case *appsv1.Deployment:
 			s.readRollout(d.Spec.Strategy)
+			s.MinReady = float64(d.Spec.MinReadySeconds)
+		case *appsv1.DaemonSet:
+			s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{Count: 1} // by default
+			if r := d.Spec.UpdateStrategy.RollingUpdate; r != nil {
+				s.surge, s.unavailable = podsOf(r.MaxSurge, s.surge), podsOf(r.MaxUnavailable, s.unavailable)
+			}
 			s.MinReady = float64(d.Spec.MinReadySeconds)
 		case *appsv1.StatefulSet:
 			s.surge, s.unavailable = capacity.Pods{}, capacity.Pods{Count: 1} // by default
@@ -60,8 +71,8 @@ func (s Service) batch(replicas int) int {
 	return extra + missing
 }
 
-// workload finds the Deployment or StatefulSet of the service: the one of its name,
-// or the only one that its Service selects. Two namespaces may have one each; it is
+// workload finds the workload of the service: the one of its name,
+// or what its Service selects. Two namespaces may have one each; it is
 // tempting to take the first, but a report on the wrong pods looks like any other.
 func (w *World) workload() *manifest.Object {
 	var found *manifest.Object
@@ -76,15 +87,16 @@ func (w *World) workload() *manifest.Object {
 		}
 	}
 	if found == nil {
-		if selected := w.behind(completed(w.Contract.Service, w.namespace), nil); len(selected) == 1 {
-			return selected[0]
+		// Several are versions of it: their pods are alike, and count together.
+		if w.versions = w.behind(completed(w.Contract.Service, w.namespace), nil); len(w.versions) > 0 {
+			return w.versions[0]
 		}
 	}
 	return found
 }
 
 func (w *World) workloads() []*manifest.Object {
-	return slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest))
+	return slices.Concat(manifest.Of[*appsv1.Deployment](w.Manifest), manifest.Of[*appsv1.StatefulSet](w.Manifest), manifest.Of[*appsv1.DaemonSet](w.Manifest))
 }
 
 // inNamespace reports whether an object may be the service's own.
@@ -221,10 +233,11 @@ func (w *World) readAutoscaler() {
 	s := &w.Service
 	for _, o := range manifest.Of[*autoscalingv2.HorizontalPodAutoscaler](w.Manifest) {
 		h := o.Value.(*autoscalingv2.HorizontalPodAutoscaler)
-		if h.Spec.ScaleTargetRef.Name != s.Workload || !w.inNamespace(o) {
+		if h.Spec.ScaleTargetRef.Name != s.Workload || !w.inNamespace(o) || len(w.versions) > 1 {
 			continue
 		}
 		s.Min, s.Max = scales(h)
+		s.runs, s.Ref = leastAndMost(s.Min, s.Max), o.Ref
 		s.AutoMax, s.AutoRef = int(h.Spec.MaxReplicas), o.At("spec", "maxReplicas")
 	}
 }

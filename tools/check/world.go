@@ -31,6 +31,9 @@ type World struct {
 	hosts     []string // of all calls
 	home      string   // the service's namespace, "" if none is known
 	ambiguous []manifest.Problem
+
+	// versions are the workloads behind the service, where none has its name.
+	versions []*manifest.Object
 }
 
 // A Call is one way that requests take: a caller with its proxies, and the hosts it
@@ -53,6 +56,9 @@ type Call struct {
 	Deadline, Attempt float64
 	Unbounded         bool
 	Attempts          int
+
+	// GRPC says that it is gRPC, whose grpc-timeout tells proxies the deadline.
+	GRPC bool
 
 	// RetryShare bounds the program's own retries; 0 is no budget.
 	RetryShare float64
@@ -144,8 +150,9 @@ type Budget struct {
 	Percent *float64
 	Min     int
 
-	// InSubset says that it is of a subset whose own policy does not repeat it.
-	InSubset bool
+	// InSubset says that the subset has a policy of its own, InPort that the port has
+	// settings.
+	InSubset, InPort bool
 
 	// IsRate says that it was written as a rate: R07 judges its floor.
 	IsRate bool
@@ -159,8 +166,9 @@ type Route struct {
 
 	// Timeout bounds the call, PerTry one attempt; 0 is none. Implicit says that
 	// nobody wrote the timeout.
-	Timeout, PerTry float64
-	Implicit        bool
+	// Unknown that the implementation decides, which nothing names.
+	Timeout, PerTry   float64
+	Implicit, Unknown bool
 
 	// Tries counts the first; Stated is the number as it is written, -1 if it is
 	// not.
@@ -176,7 +184,7 @@ type Service struct {
 	Name string
 	Ref  manifest.Ref
 
-	// Workload is the name of its Deployment or StatefulSet.
+	// Workload is the name of its Deployment, or what else it is.
 	Workload string
 
 	// Known says that a workload's manifest was found.
@@ -187,6 +195,10 @@ type Service struct {
 	// connections.
 	Min, Max, Extra, Missing, Draining int
 	surge, unavailable                 capacity.Pods
+
+	// runs are the least and the most replicas as manifests have them; nil if they do
+	// not say.
+	runs []int
 
 	// AutoMax is the autoscaler's maxReplicas; 0 without one.
 	AutoMax int

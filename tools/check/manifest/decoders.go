@@ -31,6 +31,12 @@ func decoderOf(kind string) (group string, d decoder) {
 	switch kind {
 	case "Deployment":
 		return "apps/", kubernetes[appsv1.Deployment]
+	case "DaemonSet":
+		return "apps/", kubernetes[appsv1.DaemonSet]
+	case "Rollout":
+		return "argoproj.io/", decodeRollout
+	case "ScaledObject":
+		return "keda.sh/", decodeScaled
 	case "StatefulSet":
 		return "apps/", kubernetes[appsv1.StatefulSet]
 	case "HorizontalPodAutoscaler":
@@ -43,6 +49,8 @@ func decoderOf(kind string) (group string, d decoder) {
 		return "v1", decodeConfigMap
 	case "HTTPRoute":
 		return gateway, gatewayAPI[gwv1.HTTPRoute]
+	case "GatewayClass":
+		return gateway, kubernetes[gwv1.GatewayClass]
 	case "GRPCRoute":
 		return gateway, kubernetes[gwv1.GRPCRoute]
 	case "XBackendTrafficPolicy":
@@ -110,6 +118,10 @@ func kubernetes[T any](tree map[string]any) (any, []string, error) {
 
 // decodeAutoscaler reads v1 too, which the API server still takes, as v2.
 func decodeAutoscaler(tree map[string]any) (any, []string, error) {
+	if spec, ok := tree["spec"].(map[string]any); ok && strings.HasPrefix(fmt.Sprint(tree["apiVersion"]), "autoscaling/v2beta") {
+		delete(spec, "metrics") // written otherwise than in v2
+		delete(tree, "status")
+	}
 	if tree["apiVersion"] != "autoscaling/v1" {
 		return kubernetes[autoscalingv2.HorizontalPodAutoscaler](tree)
 	}
@@ -125,6 +137,70 @@ func decodeAutoscaler(tree map[string]any) (any, []string, error) {
 			MinReplicas:    v1.Spec.MinReplicas, MaxReplicas: v1.Spec.MaxReplicas,
 		},
 	}, unknown, nil
+}
+
+// decodeRollout reads Argo's Rollout as the Deployment that it takes the place of.
+// What it has beside that is not looked at.
+func decodeRollout(tree map[string]any) (any, []string, error) {
+	var v struct {
+		Spec struct {
+			Replicas *int32                 `json:"replicas"`
+			Template corev1.PodTemplateSpec `json:"template"`
+			MinReady int32                  `json:"minReadySeconds"`
+			Strategy struct {
+				Canary *appsv1.RollingUpdateDeployment `json:"canary"`
+			} `json:"strategy"`
+		} `json:"spec"`
+	}
+	drop(tree, "affinity", "resources", "ephemeralContainers", "volumes", "env")
+	if err := remarshal(tree, &v); err != nil {
+		return nil, nil, err
+	}
+	d := &appsv1.Deployment{}
+	d.Spec.Replicas, d.Spec.Template, d.Spec.MinReadySeconds = v.Spec.Replicas, v.Spec.Template, v.Spec.MinReady
+	d.Spec.Strategy.RollingUpdate = v.Spec.Strategy.Canary
+	return d, nil, nil
+}
+
+// drop takes keys out of a tree at any depth: Argo takes what Kubernetes would refuse,
+// and no rule asks for it.
+func drop(v any, keys ...string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range keys {
+			delete(v, key)
+		}
+		for _, item := range v {
+			drop(item, keys...)
+		}
+	case []any:
+		for _, item := range v {
+			drop(item, keys...)
+		}
+	}
+}
+
+// decodeScaled reads KEDA's ScaledObject as the autoscaler that KEDA makes of it.
+func decodeScaled(tree map[string]any) (any, []string, error) {
+	var v struct {
+		Spec struct {
+			Target autoscalingv2.CrossVersionObjectReference `json:"scaleTargetRef"`
+			Min    *int32                                    `json:"minReplicaCount"`
+			Max    *int32                                    `json:"maxReplicaCount"`
+		} `json:"spec"`
+	}
+	if err := remarshal(tree, &v); err != nil {
+		return nil, nil, err
+	}
+	h := &autoscalingv2.HorizontalPodAutoscaler{}
+	h.Spec.ScaleTargetRef, h.Spec.MinReplicas, h.Spec.MaxReplicas = v.Spec.Target, v.Spec.Min, 100 // KEDA's default
+	if v.Spec.Target.Kind == "" {
+		h.Spec.ScaleTargetRef.Kind = "Deployment"
+	}
+	if v.Spec.Max != nil {
+		h.Spec.MaxReplicas = *v.Spec.Max
+	}
+	return h, nil, nil
 }
 
 // gatewayAPI decodes what has durations of the Gateway API. Its types hold any text;

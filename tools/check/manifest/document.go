@@ -16,6 +16,10 @@ import (
 // addDocument reads one document that begins after line lines of its file.
 func (s *Set) addDocument(name string, doc []byte, line int) {
 	if kind, ok := peekKind(doc); ok && !worthParsing(kind, doc) {
+		if kind == "EnvoyFilter" {
+			at := bytes.Index(doc, []byte("kind:"))
+			s.note(filter, Ref{name, line + 1 + bytes.Count(doc[:at], []byte("\n"))})
+		}
 		s.Skipped++
 		return
 	}

@@ -52,6 +52,9 @@ func TestAMisspeltFieldIsAProblemWithItsPlace(t *testing.T) {
 func TestEveryFormIsRead(t *testing.T) {
 	for _, c := range []struct{ name, text, kind, object string }{
 		{"deployment", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 3, selector: {}, template: {}}\n", "Deployment", "a"},
+		{"rollout", "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\nspec: {replicas: 3, template: {spec: {affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: {}}}, containers: [{name: a, resources: {requests: {memory: some}}}]}}}\n", "Rollout", "a"},
+		{"scaled object", "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: a}\nspec: {scaleTargetRef: {name: a}, maxReplicaCount: 9}\n", "ScaledObject", "a"},
+		{"old hpa", "apiVersion: autoscaling/v2beta1\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {maxReplicas: 9, scaleTargetRef: {kind: Deployment, name: a}, metrics: [{type: Resource, resource: {name: cpu, targetAverageUtilization: 80}}]}\n", "HorizontalPodAutoscaler", "a"},
 		{"hpa", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {maxReplicas: 9, scaleTargetRef: {kind: Deployment, name: a}}\n", "HorizontalPodAutoscaler", "a"},
 		{"virtual service", "apiVersion: networking.istio.io/v1beta1\nkind: VirtualService\nmetadata: {name: v}\nspec: {hosts: [a], http: [{timeout: 3s, retries: {attempts: 2, perTryTimeout: 1s}, route: [{destination: {host: a}}]}]}\n", "VirtualService", "v"},
 		{"mesh config map", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio}\ndata:\n  mesh: |\n    defaultConfig: {proxyStatsMatcher: {inclusionRegexps: ['.*outlier.*']}}\n", "ConfigMap", "istio"},

@@ -44,6 +44,7 @@ const (
 	template  beside = "a template, and not read; what helm template makes of it would do"
 	patch     beside = "a patch, and not read; what kustomize build makes of it would do"
 	kindless  beside = "no YAML and no JSON, has no kind, and was taken for no manifest"
+	filter    beside = "an EnvoyFilter, which may change anything and is not interpreted; a /config_dump of a proxy would do"
 	danglings beside = "a link that leads nowhere"
 )
 

@@ -12,6 +12,9 @@ func slim(value any) any {
 	case *appsv1.Deployment:
 		slimPod(&v.Spec.Template)
 		v.ManagedFields, v.Status = nil, appsv1.DeploymentStatus{}
+	case *appsv1.DaemonSet:
+		slimPod(&v.Spec.Template)
+		v.ManagedFields, v.Status = nil, appsv1.DaemonSetStatus{}
 	case *appsv1.StatefulSet:
 		slimPod(&v.Spec.Template)
 		v.ManagedFields, v.Status, v.Spec.VolumeClaimTemplates = nil, appsv1.StatefulSetStatus{}, nil

@@ -98,7 +98,7 @@ func TestSARIFNamesItsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := log.Runs[0]
-	if log.Version != "2.1.0" || len(run.Tool.Driver.Rules) != len(check.Rules())+len(check.InputRules())+1 || len(run.Results) != 3 {
+	if log.Version != "2.1.0" || len(run.Tool.Driver.Rules) != len(check.Rules())+len(check.InputRules())+len(check.NetworkRules())+1 || len(run.Results) != 3 {
 		t.Errorf("SARIF = %+v, want all rules and three results", log)
 	}
 	first, second := run.Results[0], run.Results[1]

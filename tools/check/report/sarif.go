@@ -83,7 +83,7 @@ func unreadable() check.Rule {
 func SARIF(out io.Writer, r *check.Report, version string) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "offtake", Version: version}
-	for _, rule := range append(slices.Concat(check.Rules(), check.InputRules()), unreadable()) {
+	for _, rule := range append(slices.Concat(check.Rules(), check.InputRules(), check.NetworkRules()), unreadable()) {
 		s := sarifRule{ID: rule.ID, ShortDescription: sarifText{rule.Title}, FullDescription: sarifText{rule.Breaks}}
 		s.Default.Level = level(rule.Severity)
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, s)

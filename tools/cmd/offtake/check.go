@@ -24,6 +24,7 @@ type checkFlags struct {
 	failOn                  check.Severity
 	plane, version          string
 	namespace               string
+	network, graph          bool
 }
 
 func runCheck(c *call, args []string) (int, error) {
@@ -41,9 +42,14 @@ func runCheck(c *call, args []string) (int, error) {
 	f.StringVar(&o.plane, "control-plane", "", "istio, envoy, envoy-gateway, contour, consul or grpc (default: from the contract or the manifests)")
 	f.StringVar(&o.version, "mesh-version", "", "version of the control plane, such as 1.29.2 (default: from the contract or the manifests)")
 	f.StringVar(&o.namespace, "namespace", "", "namespace of the service, where several have a workload of its name")
+	f.BoolVar(&o.network, "network", false, "hold the contracts of several services, below each DIR, against each other, and no manifests")
+	f.BoolVar(&o.graph, "graph", false, "draw that network as Mermaid, worst edge first, instead of reporting")
 	paths, err := c.parse(f, args)
 	if err != nil {
 		return exitBadInput, err
+	}
+	if o.network || o.graph {
+		return c.checkNetwork(o, paths)
 	}
 	options := check.Options{Plane: check.ControlPlane(o.plane), Version: o.version, Namespace: o.namespace, Now: c.now}
 	if err := options.Err(); err != nil {
@@ -93,7 +99,7 @@ func findContract(paths []string) (string, error) {
 		}
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("offtake check: there is a contract in each of %s; -f %s would do", strings.Join(found, ", "), found[0])
+		return "", fmt.Errorf("offtake check: there is a contract in each of %s; -f %s would do, or -network to hold them against each other", strings.Join(found, ", "), found[0])
 	}
 	if len(found) == 1 {
 		return found[0], nil

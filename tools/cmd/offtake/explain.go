@@ -16,7 +16,7 @@ func explain(c *call, args []string) (int, error) {
 	}
 	if len(ids) == 0 {
 		w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-		for _, r := range slices.Concat(check.Rules(), check.InputRules()) {
+		for _, r := range slices.Concat(check.Rules(), check.InputRules(), check.NetworkRules()) {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Severity, r.Title)
 		}
 		for _, r := range codevet.Rules() {

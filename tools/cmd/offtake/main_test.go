@@ -479,3 +479,27 @@ func TestAnInterruptEndsACheck(t *testing.T) {
 		t.Error("check ended well, want it ended by the interrupt")
 	}
 }
+
+func TestANetworkOfContractsIsChecked(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"shop", "orders", "broken"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, "shop/offtake.yaml", "service: shop\nreplicas: {min: 2}\nupstreams:\n  orders: {target: 'http://orders', rate: 20/s, latency: 10ms, deadline: 1s}\n")
+	if code, _, err := offtake(t, "", "check", "-network", "."); code != exitBadInput || !strings.Contains(err, "two services") {
+		t.Errorf("check -network of one contract = %d, %q, want what would do", code, err)
+	}
+	write(t, "orders/offtake.yaml", "service: orders\nreplicas: {min: 2}\ncallers: {shop: {rate: 10/s, deadline: 1s}}\n")
+	if code, out, err := offtake(t, "", "check", "-network", "."); code != exitFindings || !strings.Contains(out, "error N01 orders/offtake.yaml:3") {
+		t.Errorf("check -network = %d, %s%s, want N01", code, out, err)
+	}
+	if code, out, _ := offtake(t, "", "check", "-graph", "."); code != exitFindings || !strings.HasPrefix(out, "flowchart LR\n") {
+		t.Errorf("check -graph = %d, %s, want a drawing", code, out)
+	}
+	write(t, "broken/offtake.yaml", "service: x\nreplicas: {min: 2}\ntimeout: 2s\n")
+	if code, out, _ := offtake(t, "", "check", "-network", "."); code != exitBadInput || !strings.Contains(out, "N01") || !strings.Contains(out, "broken/offtake.yaml:3:1") {
+		t.Errorf("check -network with a broken contract = %d, %s, want its line, and the findings of the others", code, out)
+	}
+}
