@@ -12,11 +12,11 @@ import (
 	"github.com/offtake-go/offtake"
 )
 
-// own is an error of a user's that knows how it is to be answered.
-type own int
+// userError is an error that knows how it is to be answered.
+type userError int
 
-func (o own) Error() string                { return "own" }
-func (o own) Answer() (int, time.Duration) { return int(o), 0 }
+func (o userError) Error() string                { return "own" }
+func (o userError) Answer() (int, time.Duration) { return int(o), 0 }
 
 func response(status int, retryAfter string) error {
 	resp := &http.Response{StatusCode: status, Header: http.Header{}}
@@ -43,8 +43,8 @@ func TestAnErrorHasOneAnswer(t *testing.T) {
 		{response(404, ""), 502, 0},
 		{context.Canceled, 499, 0},
 		{context.DeadlineExceeded, 504, 0},
-		{own(http.StatusRequestEntityTooLarge), 413, 0},
-		{own(http.StatusBadRequest), 400, 0},
+		{userError(http.StatusRequestEntityTooLarge), 413, 0},
+		{userError(http.StatusBadRequest), 400, 0},
 		{errors.New("broken"), 502, 0},
 	} {
 		status, retryAfter := Answer(tt.err)

@@ -100,7 +100,7 @@ func serveFraud(t *testing.T, address string, answer error) {
 func startService(t *testing.T, addresses []string) string {
 	t.Helper()
 	service, err := factory.Open(contractFor(t, addresses), &factory.Options{
-		GRPC: plaintext, Registerer: prometheus.NewRegistry(), Spread: time.Millisecond, Propagation: time.Millisecond,
+		Protocols: plaintext, Registerer: prometheus.NewRegistry(), Spread: time.Millisecond, Propagation: time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
