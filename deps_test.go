@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"readiness/grpcready": {"readiness", grpc, protobuf},
 	"internal/gate":       {""}, // the two refusals
 	"internal/budget":     {},
+	"internal/endpoint":   {}, // both clients judge by it
 	"internal/backoff":    {},
 	"internal/retryafter": {},
 	"internal/incoming":   {},
