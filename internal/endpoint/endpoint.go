@@ -95,6 +95,9 @@ func (c *Call) Begin(e *Endpoint, now time.Time) {
 // Endpoint is where the call was begun last, nil before.
 func (c *Call) Endpoint() *Endpoint { return c.endpoint }
 
+// Began is when the call was begun last.
+func (c *Call) Began() time.Time { return c.began }
+
 // Answer says how the call went, once that is known: at its response's headers, as
 // a rule. It counts once; err is kept for people to see, and may be nil.
 func (c *Call) Answer(now time.Time, r Result, err error) {

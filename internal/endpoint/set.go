@@ -157,6 +157,37 @@ func (s *Set) Pick(now time.Time, from []*Endpoint, avoid *Endpoint) *Endpoint {
 	return e
 }
 
+// Choose is Pick for an owner that can have a connection to another endpoint made:
+// it returns nil if all that could take the call are left out, and others are not.
+func (s *Set) Choose(now time.Time, from []*Endpoint, avoid *Endpoint) *Endpoint {
+	if len(from) > 0 && s.wait(now, from) {
+		return nil
+	}
+	return s.Pick(now, from, avoid)
+}
+
+func (s *Set) wait(now time.Time, from []*Endpoint) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == 0 || s.observing {
+		return false
+	}
+	for _, e := range from {
+		if !e.out || e.dueLocked(now) {
+			return false
+		}
+	}
+	return true // at most half are
+}
+
+// LeftOut says whether calls are to be kept from an endpoint now, but for one that
+// tries it.
+func (s *Set) LeftOut(now time.Time, e *Endpoint) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return e.out && !s.observing && !e.dueLocked(now)
+}
+
 // dueLocked is an endpoint that is to be tried again.
 func (s *Set) dueLocked(now time.Time, from []*Endpoint) *Endpoint {
 	if s.out == 0 || s.observing {
