@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,7 @@ type attempt struct {
 	cause       error         // what this client ended the attempt with, if it did
 	timer       *timer
 	body        io.ReadCloser
+	wire        io.ReadCloser // the body as the engine has it, below that of a wrapper
 	final       bool // its response went to the caller
 	outcome     telemetry.Outcome
 }
@@ -94,7 +96,7 @@ func (a *attempt) send(l *call, waited time.Duration) (resp *http.Response, err 
 		return nil, err
 	}
 	a.due = min(a.entered+l.plan.Attempt, l.plan.Deadline)
-	a.timer = c.startTimer(a, a.due-a.entered)
+	a.timer = c.startTimer(a, a.nextLook(a.entered))
 	err = errPanic
 	resp, err = c.engine.RoundTrip(a.request)
 	if err == nil && resp == nil {
@@ -136,6 +138,9 @@ func (a *attempt) receive(resp *http.Response) error {
 	if resp.Body == nil { // by a wrapper; http.Client is as lenient
 		resp.Body = http.NoBody
 	}
+	if err := unasked(resp, a.request); err != nil {
+		return err
+	}
 	a.mu.Lock()
 	if cause := a.cause; cause != nil { // the timer was faster
 		a.mu.Unlock()
@@ -147,10 +152,13 @@ func (a *attempt) receive(resp *http.Response) error {
 	if !bodiless {
 		a.phase = receiving
 		a.body, a.length, a.http2 = resp.Body, resp.ContentLength, resp.ProtoMajor == 2
+		if a.wire == nil {
+			a.wire = a.body
+		}
 		a.progress.Store(int64(now))
 		if due := a.bodyDue(); due < a.due { // a later one is found when the timer fires
 			a.due = due
-			a.timer.reset(due - now)
+			a.timer.reset(a.nextLook(now))
 		}
 	}
 	wait, on := now-a.connected, a.conn
@@ -173,13 +181,26 @@ func (a *attempt) receive(resp *http.Response) error {
 
 // bodiless says that nothing is left to wait for. The body of a 101 is the
 // connection, and belongs to the caller.
+//
+// With HTTP/2 only the end of the stream ends a response: one without content,
+// whatever its status, may still have trailers to come, and the request's body
+// may still be under way.
 func bodiless(resp *http.Response, method string) bool {
-	switch resp.StatusCode {
-	case http.StatusSwitchingProtocols, http.StatusNoContent, http.StatusNotModified:
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols, method == http.MethodHead:
+		return true
+	case resp.ProtoMajor == 2:
+		return stateless(resp.Body) && resp.ContentLength <= 0
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return true
 	}
-	return resp.Body == http.NoBody || resp.ContentLength == 0 || method == http.MethodHead
+	return resp.Body == http.NoBody || resp.ContentLength == 0
 }
+
+// stateless says that a body is a type without fields, and so has nothing to wait
+// for. net/http's HTTP/2 gives such a one to a stream that has ended; it is not
+// http.NoBody, and has no exported name.
+func stateless(body io.ReadCloser) bool { return reflect.TypeOf(body).Size() == 0 }
 
 // reason is why the attempt failed: our own bound or the caller's cause rather
 // than what net/http made of it.
@@ -191,7 +212,7 @@ func (a *attempt) reason(err error) error {
 		return cause
 	}
 	if a.call.ctx.Err() != nil {
-		return context.Cause(a.call.ctx)
+		return causeOf(a.call.ctx)
 	}
 	return a.call.core.typed(err)
 }

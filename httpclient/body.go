@@ -11,9 +11,7 @@ import (
 
 // Read implements io.Reader for the response's body.
 func (a *attempt) Read(p []byte) (int, error) {
-	a.reading.Store(true)
-	n, err := a.body.Read(p)
-	a.reading.Store(false)
+	n, err := a.readBody(p)
 	if n > 0 {
 		a.read += int64(n)
 		if limit := a.call.core.options.MaxBody; a.read > limit && limit != NoLimit {
@@ -32,6 +30,20 @@ func (a *attempt) Read(p []byte) (int, error) {
 		return n, err
 	}
 	return n, a.broken(err)
+}
+
+// readBody reads from the body, and ends the attempt if that panics: a body may be
+// one that a wrapper has made, and the caller may recover.
+func (a *attempt) readBody(p []byte) (n int, err error) {
+	a.reading.Store(true)
+	err = errPanic
+	defer func() {
+		a.reading.Store(false)
+		if err == errPanic {
+			a.end(telemetry.Protocol)
+		}
+	}()
+	return a.body.Read(p)
 }
 
 // tooLong applies the limit on the body at the Read of n bytes that crosses it.
@@ -64,12 +76,11 @@ func (a *attempt) broken(err error) error {
 
 // Close implements io.Closer for the response's body.
 func (a *attempt) Close() error {
+	defer a.finish() // even if a wrapper's body panics
 	if a.beginDrain() {
 		a.drain()
 	}
-	err := a.body.Close()
-	a.finish()
-	return err
+	return a.body.Close()
 }
 
 // discard ends an attempt that is followed by another, and returns how it went.

@@ -81,7 +81,7 @@ func (l *call) run(waited time.Duration) (*http.Response, error) {
 		}
 		l.earlier = discard(resp, err)
 		if err := backoff.Sleep(l.ctx, pause); err != nil {
-			return l.settle(nil, nil, err)
+			return l.settle(nil, nil, causeOf(l.ctx))
 		}
 		if waited, err = l.enter(); err != nil {
 			return l.settle(nil, nil, err)
@@ -109,7 +109,7 @@ func (c *core) refused(ctx context.Context, began time.Time, waited time.Duratio
 	}
 	refusal, ok := errors.AsType[*gate.Refusal](err)
 	if !ok {
-		return err // the caller's own cause
+		return causeOf(ctx)
 	}
 	if refusal.Reason != gate.Closed {
 		c.flow.Refused(began)

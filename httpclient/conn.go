@@ -63,6 +63,16 @@ func (c *conn) upgrade() {
 		c.dialer.upgraded.Add(1)
 		c.leaveSlot()
 	}
+	if c.closed.Load() { // before it was counted
+		c.downgrade()
+	}
+}
+
+// downgrade takes back what upgrade has counted, once.
+func (c *conn) downgrade() {
+	if c.upgraded.CompareAndSwap(true, false) {
+		c.dialer.upgraded.Add(-1)
+	}
 }
 
 // leaveSlot makes room for another connection, once.
@@ -76,9 +86,7 @@ func (c *conn) leaveSlot() {
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	if c.closed.CompareAndSwap(false, true) {
-		if c.upgraded.Load() {
-			c.dialer.upgraded.Add(-1)
-		}
+		c.downgrade()
 		c.leaveSlot()
 		c.dialer.gone(c)
 	}

@@ -31,7 +31,7 @@ func (a *attempt) beginDrain() bool {
 	if !a.call.stream {
 		a.due = min(a.due, a.call.plan.Deadline)
 	}
-	a.timer.reset(a.due - now)
+	a.timer.reset(a.nextLook(now))
 	return true
 }
 

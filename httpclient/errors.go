@@ -51,6 +51,9 @@ func (e *TimeoutError) Error() string {
 // Timeout is true.
 func (e *TimeoutError) Timeout() bool { return true }
 
+// Temporary is true: with it a TimeoutError is a net.Error.
+func (e *TimeoutError) Temporary() bool { return true }
+
 // Is reports that a TimeoutError is a context.DeadlineExceeded.
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
@@ -136,6 +139,9 @@ func (e *OneShotError) Unwrap() error { return e.Err }
 // Timeout says whether the attempt ran out of time, for url.Error.
 func (e *OneShotError) Timeout() bool { return timedOut(e.Err) }
 
+// Temporary is Timeout, for net.Error.
+func (e *OneShotError) Temporary() bool { return e.Timeout() }
+
 // RetryError says that a call was sent more than once and still failed.
 // errors.Is and As find both the last error and what the attempt before it ended
 // with.
@@ -158,6 +164,9 @@ func (e *RetryError) Unwrap() []error { return []error{e.Err, e.Earlier} }
 
 // Timeout says whether the last attempt ran out of time, for url.Error.
 func (e *RetryError) Timeout() bool { return timedOut(e.Err) }
+
+// Temporary is Timeout, for net.Error.
+func (e *RetryError) Temporary() bool { return e.Timeout() }
 
 func timedOut(err error) bool {
 	t, ok := err.(interface{ Timeout() bool })

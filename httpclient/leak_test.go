@@ -57,7 +57,7 @@ func TestNoCallHasAGoroutineOfItsOwn(t *testing.T) {
 		synctest.Wait()
 		idle := runtime.NumGoroutine()
 		go together(t, c, 50)
-		<-time.After(500 * time.Millisecond)
+		<-time.After(550 * time.Millisecond) // between two glances of the timers
 		// One for each caller of the test, one for together, and the server's.
 		if got, most := runtime.NumGoroutine()-idle, 50+1+50; got > most {
 			t.Errorf("goroutines for 50 calls = %d, want %d at the most", got, most)

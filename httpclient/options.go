@@ -34,7 +34,9 @@ type Options struct {
 	// UnencryptedHTTP2 and nothing else, an http target is spoken to in HTTP/2.
 	Protocols *http.Protocols
 
-	// Base lends its settings: TLS (roots, client certificates), Proxy, headers for
+	// Base lends its settings: TLS (roots, client certificates, and a session cache if
+	// it has one: crypto/tls calls neither VerifyPeerCertificate nor
+	// GetClientCertificate for a session that is resumed), Proxy, headers for
 	// CONNECT, and DialContext, if set, in place of the client's own connect. It is
 	// copied, never used itself. So are its pings and write timeout for HTTP/2, in
 	// place of 30 s, 10 s and 10 s. The default has no proxy: set Base.Proxy to

@@ -12,9 +12,16 @@ import (
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
-// outcomeOf puts an error into the closed set. The caller's context is asked
-// first: its cancel is never the upstream's failure.
+// outcomeOf puts an error into the closed set. Whoever ended the call is in the
+// error: the caller's context may have ended since, or as well, and is asked only
+// about an error that does not say.
 func outcomeOf(err error, caller context.Context) telemetry.Outcome {
+	if timeout, ok := errors.AsType[*TimeoutError](err); ok {
+		if timeout.outcome != 0 {
+			return timeout.outcome
+		}
+		return telemetry.Timeout
+	}
 	switch {
 	case errors.Is(err, offtake.ErrBusy):
 		return telemetry.Busy
@@ -24,12 +31,6 @@ func outcomeOf(err error, caller context.Context) telemetry.Outcome {
 		return telemetry.Timeout
 	case caller.Err() != nil:
 		return telemetry.Canceled
-	}
-	if timeout, ok := errors.AsType[*TimeoutError](err); ok {
-		if timeout.outcome != 0 {
-			return timeout.outcome
-		}
-		return telemetry.Timeout
 	}
 	if dial, ok := errors.AsType[*dialError](err); ok {
 		return dial.phase

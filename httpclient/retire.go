@@ -28,10 +28,17 @@ type sent struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (s sent) RoundTrip(req *http.Request) (*http.Response, error) {
-	if a, ok := req.Context().Value(attemptKey{}).(*attempt); ok {
+	a, ok := req.Context().Value(attemptKey{}).(*attempt)
+	if ok {
 		req = a.become(req)
 	}
-	return s.next.RoundTrip(req)
+	resp, err := s.next.RoundTrip(req)
+	if ok && err == nil {
+		a.mu.Lock()
+		a.wire = resp.Body
+		a.mu.Unlock()
+	}
+	return resp, err
 }
 
 // become takes over what a wrapper has made of the attempt's request: a copy,

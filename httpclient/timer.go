@@ -42,26 +42,48 @@ func (t *timer) fire() {
 	}
 }
 
-// expire ends the attempt if one of its bounds has passed, and waits for the
-// next bound if not.
+// glance is how often an attempt looks whether its caller's context has ended. It
+// is tempting to be told, by context.AfterFunc: but that costs three allocations
+// for each call, and who waits is woken by the context itself. Only a body that
+// nobody reads has to be looked after.
+const glance = 100 * time.Millisecond
+
+// nextLook is how long the timer may sleep.
+func (a *attempt) nextLook(now time.Duration) time.Duration {
+	left := a.due - now
+	ctx := a.call.ctx
+	if ctx.Done() == nil {
+		return left
+	}
+	if d, ok := ctx.Deadline(); ok {
+		left = min(left, d.Sub(a.call.start)-now)
+	}
+	return max(0, min(left, glance))
+}
+
+// expire ends the attempt if one of its bounds has passed or its caller is gone,
+// and waits for the next bound if not.
 func (a *attempt) expire(t *timer) {
+	gone := a.call.ctx.Err() != nil
 	a.mu.Lock()
 	if a.phase == receiving {
 		a.due = a.bodyDue() // the body may have made progress
 	}
-	left := a.due - a.call.now()
+	now := a.call.now()
 	switch {
 	case a.phase == ended:
 		a.mu.Unlock()
 		return
-	case left > 0:
-		t.reset(left)
+	case a.cause == nil && gone:
+		a.cause = causeOf(a.call.ctx)
+	case a.due > now:
+		t.reset(a.nextLook(now))
 		a.mu.Unlock()
 		return
 	case a.cause == nil:
 		a.cause = a.timeoutLocked()
 	}
-	cause, phase := a.cause, a.phase
+	cause, phase, wire := a.cause, a.phase, a.wire
 	a.mu.Unlock()
 	if phase != receiving { // somebody waits, and will see
 		a.cancel(cause)
@@ -71,6 +93,9 @@ func (a *attempt) expire(t *timer) {
 		a.call.core.telemetry.Leaked()
 	}
 	a.end(outcomeOf(cause, a.call.ctx))
+	if a.http2 { // its stream may wait for the upstream to take the request's body, which no context ends
+		wire.Close()
+	}
 }
 
 // bodyDue is when the body has made no progress for too long, or the whole call

@@ -57,17 +57,19 @@ func http2Config(base *http.Transport) *http.HTTP2Config {
 	return &config
 }
 
-// tlsConfigs are Base's, or new ones, with a session cache: a session that is
-// resumed costs the upstream no signature.
+// tlsConfigs are Base's, or new ones.
+//
+// It is tempting to add a session cache, since a resumed session costs the
+// upstream no signature. But crypto/tls does not call VerifyPeerCertificate and
+// GetClientCertificate for one, so that a peer whose trust was withdrawn and a
+// client certificate that was replaced would go on for as long as tickets do.
+// Only whoever wrote the configuration knows whether that will do.
 func tlsConfigs(o Options) (plain, shared *tls.Config) {
 	plain = new(tls.Config)
 	if o.Base != nil && o.Base.TLSClientConfig != nil {
 		plain = o.Base.TLSClientConfig.Clone()
 	}
 	plain.MinVersion = max(plain.MinVersion, tls.VersionTLS12)
-	if plain.ClientSessionCache == nil {
-		plain.ClientSessionCache = tls.NewLRUClientSessionCache(64)
-	}
 	plain.NextProtos = []string{"http/1.1"}
 	shared = plain.Clone()
 	shared.NextProtos = []string{"h2"}

@@ -2,7 +2,9 @@ package httpclient
 
 import (
 	"bufio"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -85,4 +87,51 @@ func TestAnUpgradedConnectionCanBeHalfClosed(t *testing.T) {
 	if got, err := io.ReadAll(conn); string(got) != "all there is" || err != nil {
 		t.Errorf("echo = %q, %v, want all of it", got, err)
 	}
+}
+
+// switching answers everything with a 101, and with its headers if there are any.
+func switching(headers string) func(net.Conn, *bufio.Reader) {
+	return answers(func(c net.Conn, _ *http.Request) bool {
+		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n"+headers+"\r\n")
+		io.Copy(io.Discard, c)
+		return false
+	})
+}
+
+func wantNoConnections(t *testing.T, c *Client) {
+	t.Helper()
+	wantIdle(t, c)
+	eventually(t, "the end of all connections", func() bool {
+		s := c.Stats()
+		return s.Open == 0 && s.Upgraded == 0
+	})
+}
+
+func TestASwitchThatNobodyAskedForIsAFaultOfTheUpstreamAndClosesItsConnection(t *testing.T) {
+	for name, headers := range map[string]string{"bare": "", "whole": "Connection: Upgrade\r\nUpgrade: echo\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			c := raw(t, capacity.Plan{InFlight: 2, Warm: 2}, &Options{WarmPath: "/warm"}, switching(headers))
+			wantWarmError(t, c, t.Context(), "which the request did not ask for")
+			for range 10 {
+				if resp, err := get(t, c, "/"); !errors.Is(err, errUnasked) {
+					t.Fatalf("Get() = %v, %v, want %v", resp, err, errUnasked)
+				}
+			}
+			wantNoConnections(t, c)
+			wantCount(t, c, "request_duration_seconds", "protocol", 10)
+		})
+	}
+}
+
+func TestASwitchWithoutItsHeadersLeavesNoCountBehind(t *testing.T) {
+	c := raw(t, capacity.Plan{InFlight: 2}, nil, switching(""))
+	for range 10 {
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		req.Header.Set("Connection", "Upgrade")
+		req.Header.Set("Upgrade", "echo")
+		if resp, err := c.Do(req); err == nil {
+			resp.Body.Close()
+		}
+	}
+	wantNoConnections(t, c)
 }

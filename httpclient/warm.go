@@ -25,8 +25,7 @@ func (e *WarmError) Unwrap() error { return e.Err }
 // Warm opens connections until Plan.Warm of them stand, and returns nil only if
 // they do. By default it dials and sends nothing; with Options.WarmPath it sends
 // one request on each, and counts those that the pool then has. The first is
-// opened alone: it fetches the TLS session that the others resume, and if the
-// upstream is not there, it is asked once.
+// opened alone: if the upstream is not there, it is asked once.
 //
 // Warm tries once. It may be called again, and then adds what is missing; after
 // a failure it first pauses, longer each time, so that to call it in a loop does

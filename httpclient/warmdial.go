@@ -79,5 +79,8 @@ func (w *warming) send(ctx context.Context, engine http.RoundTripper) error {
 	if err != nil {
 		return err
 	}
+	if err := unasked(resp, req); err != nil {
+		return err
+	}
 	return finishWarm(req, resp)
 }
