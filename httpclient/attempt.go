@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/offtake-go/offtake/internal/pool"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -42,17 +43,18 @@ type attempt struct {
 	code     int
 
 	mu          sync.Mutex
-	connections int           // how many this attempt was given: more than one are silent retries
-	conn        *conn         // nil if unknown
+	connections int         // how many this attempt was given: more than one are silent retries
+	first       pool.Lease  // of connections: for almost every attempt the only one
+	on          *pool.Lease // the latest; nil before
+	leased      bool
 	connected   time.Duration // has it since; before that, waits for it since
-	dials       []func()      // see whenServed
 	phase       phase
 	due         time.Duration // when the timer has something to say
 	cause       error         // what this client ended the attempt with, if it did
 	timer       *timer
 	body        io.ReadCloser
 	wire        io.ReadCloser // the body as the engine has it, below that of a wrapper
-	final       bool // its response went to the caller
+	final       bool          // its response went to the caller
 	outcome     telemetry.Outcome
 }
 
@@ -161,7 +163,7 @@ func (a *attempt) receive(resp *http.Response) error {
 			a.timer.reset(a.nextLook(now))
 		}
 	}
-	wait, on := now-a.connected, a.conn
+	wait, on := now-a.connected, a.on
 	a.mu.Unlock()
 	l.core.telemetry.Headers(wait)
 	if resp.StatusCode >= http.StatusTooManyRequests {
@@ -170,7 +172,7 @@ func (a *attempt) receive(resp *http.Response) error {
 	resp.Request = l.request
 	if bodiless {
 		if on != nil && resp.StatusCode == http.StatusSwitchingProtocols {
-			on.upgrade()
+			on.Upgraded()
 		}
 		a.finish()
 		return nil
@@ -247,8 +249,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	}
 	hadBody := a.phase != sending
 	a.phase, a.outcome = ended, o
-	final, timer, cause := a.final, a.timer, a.cause
-	a.servedLocked()
+	final, timer, cause, on := a.final, a.timer, a.cause, a.on
 	a.mu.Unlock()
 
 	l := a.call
@@ -257,11 +258,11 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 		c.stopTimer(timer)
 	}
 	c.gate.Leave()
-	if c.dialer.wanting.Load() > 0 {
-		c.dialer.makeRoom()
-	}
 	since := l.now()
 	now := l.start.Add(since)
+	if on != nil {
+		on.Done(now)
+	}
 	c.flow.Held(now, since-a.entered)
 	c.telemetry.Attempt(o)
 	if hadBody {
@@ -283,4 +284,23 @@ func (a *attempt) settle() (telemetry.Outcome, bool) {
 	defer a.mu.Unlock()
 	a.final = true
 	return a.outcome, a.phase == ended
+}
+
+// lease is where the connection of one try of the attempt is kept. A wrapper may
+// send more than one request at a time.
+func (a *attempt) lease(try int) *pool.Lease {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if try > 0 || a.leased {
+		return new(pool.Lease)
+	}
+	a.leased = true
+	return &a.first
+}
+
+// took takes note of the connection that the attempt has now.
+func (a *attempt) took(on *pool.Lease) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.on = on
 }

@@ -40,3 +40,12 @@ func checkBase(base *http.Transport) error {
 	}
 	return errors.Join(errs...)
 }
+
+// wantsStreams says whether HTTP/2 may be spoken at all. Without TLS nothing is
+// negotiated: only a client that can't do otherwise speaks it.
+func (o *Options) wantsStreams(scheme string) bool {
+	if scheme == "https" {
+		return o.Protocols.HTTP2()
+	}
+	return o.Protocols.UnencryptedHTTP2() && !o.Protocols.HTTP1()
+}

@@ -35,6 +35,7 @@ func (c *Client) Stats() Stats {
 	}
 	now := time.Now()
 	s := core.gate.Snapshot()
+	conns := core.pool.Counts()
 	rate, hold := core.flow.Measure(now)
 	stats := Stats{
 		Upstream:     core.name,
@@ -42,9 +43,9 @@ func (c *Client) Stats() Stats {
 		Places:       s.Places,
 		InFlight:     s.InFlight,
 		Queued:       s.Waiting,
-		Open:         core.dialer.open(),
-		Oldest:       core.dialer.oldest(now),
-		Upgraded:     int(core.dialer.upgraded.Load()),
+		Open:         conns.Open,
+		Oldest:       conns.Oldest,
+		Upgraded:     conns.Upgraded,
 		Leaked:       core.telemetry.Leaks(),
 		Rate:         rate,
 		Hold:         hold,

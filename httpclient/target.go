@@ -104,9 +104,6 @@ func (t target) hostPort() (string, int) {
 	return u.Hostname(), 80
 }
 
-// dialAddress is the target as the transport dials it.
-func (t target) dialAddress() string { return t.dialAddressOf(t.host) }
-
 // dialAddressOf adds the port of the scheme to a host in normal form.
 func (t target) dialAddressOf(host string) string {
 	u := url.URL{Host: host}
@@ -119,9 +116,13 @@ func (t target) dialAddressOf(host string) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// ownAddress says whether the transport dials the upstream there, and not a
-// proxy.
-func (t target) ownAddress(address string) bool {
-	_, own := t.hosts[t.normal(address)]
-	return own
+// names are the hosts, the target's own first.
+func (t target) names() []string {
+	names := []string{t.host}
+	for name := range t.hosts {
+		if name != t.host {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -14,13 +14,13 @@ func (a *attempt) timeoutLocked() error {
 		e.Unread = !a.reading.Load()
 		silent = time.Duration(a.progress.Load())
 	case a.connections == 0:
-		e.Phase, e.outcome = PhaseConnect, l.core.dialer.stage()
+		e.Phase, e.outcome = PhaseConnect, outcomeOfPhase(l.core.pool.Stage())
 	}
 	if a.due >= l.plan.Deadline && !(a.phase == receiving && l.stream) {
 		e.Phase, e.Limit = PhaseDeadline, l.plan.Deadline
 	}
-	if a.conn != nil && !e.Unread {
-		a.conn.suspect(l.start.Add(silent))
+	if a.on != nil && !e.Unread {
+		a.on.Silent(l.start.Add(silent))
 	}
 	return e
 }

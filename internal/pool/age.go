@@ -45,6 +45,7 @@ func (c *Conn) succeed(only1 bool) {
 	}
 	if err == nil {
 		p.retire(c)
+		p.look() // there may be others
 		return
 	}
 	p.mu.Lock()

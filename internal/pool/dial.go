@@ -33,10 +33,13 @@ func (e *DialError) Unwrap() error { return e.Err }
 
 func asDialError(phase Phase, err error) *DialError {
 	if known, ok := errors.AsType[*DialError](err); ok {
-		return known
+		phase = known.Phase // the rest may say more: that it was a proxy
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		phase = DNS
+	}
+	if known, ok := err.(*DialError); ok {
+		return known
 	}
 	return &DialError{phase, err}
 }
@@ -114,10 +117,13 @@ func (h *host) dial(ctx context.Context, only1 bool) {
 	if err == nil || len(h.waiting) == 0 {
 		return
 	}
-	told := false
+	if h.conns == 0 && h.dialing == 0 {
+		h.failLocked(err)
+		return
+	}
+	told := h.conns == 0 // by those that are still under way
 	for _, w := range h.waiting {
-		w.failed++
-		if h.conns == 0 && h.dialing == 0 || w.failed > 1 {
+		if w.failed++; h.conns > 0 && w.failed > 1 {
 			w.fail(err)
 			told = true
 		}
@@ -150,7 +156,6 @@ func (h *host) make(ctx context.Context, only1, forCalls bool) (*Conn, error) {
 		if turn {
 			p.turnLocked()
 		}
-		h.wakeLocked()
 		p.unlock()
 	}()
 	if !turn {

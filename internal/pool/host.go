@@ -34,6 +34,7 @@ type host struct {
 type point struct {
 	endpoint *endpoint.Endpoint
 	conns    []*Conn // all
+	dialing  int     // dials that try it first
 	idle     []*Conn // of HTTP/1.1, the one used last at the end
 }
 

@@ -88,7 +88,7 @@ func (k *keeper) lost() {
 }
 
 func (k *keeper) laterLocked() {
-	least := k.looked.Add(soon << min(k.failures, 5))
+	least := k.looked.Add(soon << min(k.failures, 6))
 	k.timer.Reset(max(0, time.Until(least), time.Until(k.notBefore)))
 }
 

@@ -127,6 +127,7 @@ func (l *Lease) Answer(now time.Time, r endpoint.Result, err error) {
 	p.unlock()
 	if over {
 		p.retire(c)
+		p.keeper.lost()
 	}
 }
 
@@ -161,25 +162,28 @@ func (c *Conn) hopelessLocked(now time.Time) bool {
 	return true
 }
 
-// Silent takes note of an exchange that ran out of time without a byte. Over
-// HTTP/2 nobody else may have the connection: the pings find out for sure whether
-// its peer is gone, but after longer than most calls may last. Over HTTP/1.1, if
-// it was reused, those that were unused for as long are suspect with it.
-func (l *Lease) Silent() {
+// Silent takes note of an exchange that ran out of time, if not one byte came over
+// its connection since. Over HTTP/2 nobody else may have the connection then: the
+// pings find out for sure whether its peer is gone, but after longer than most
+// calls may last. Over HTTP/1.1, if it was reused, those that were unused for as
+// long are suspect with it.
+func (l *Lease) Silent(since time.Time) {
 	c := l.conn
-	if c == nil || !l.Unheard() {
+	if c == nil {
+		return
+	}
+	if c.shared {
+		if c.wire.heardAt().Before(since) {
+			c.pool.retire(c)
+		}
+		return
+	}
+	if !l.reused || !l.Unheard() {
 		return
 	}
 	p := c.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.shared {
-		c.suspect = true
-		return
-	}
-	if !l.reused {
-		return
-	}
 	for _, other := range c.point.idle {
 		if !other.since.After(l.call.Began()) {
 			other.suspect = true
@@ -191,11 +195,12 @@ func (l *Lease) Silent() {
 // as long as they like: it no longer counts against the sizes.
 func (l *Lease) Upgraded() {
 	if l.conn != nil {
-		l.conn.pool.drop2(l.conn)
+		l.conn.giveAway()
 	}
 }
 
-func (p *Pool) drop2(c *Conn) {
+func (c *Conn) giveAway() {
+	p := c.pool
 	c.wire.upgrade()
 	p.mu.Lock()
 	p.removeLocked(c)

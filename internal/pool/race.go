@@ -33,7 +33,8 @@ func (p *Pool) race(ctx context.Context, network, address string) (net.Conn, str
 	if m := makingOf(ctx); m != nil && m.host.address == address {
 		own = m.host
 	}
-	order := p.order(own, all)
+	order, over := p.order(own, all)
+	defer over()
 	if len(order) == 1 {
 		c, err := p.connectOne(ctx, network, order[0])
 		if err != nil {

@@ -37,7 +37,7 @@ const mostAddresses = 1000
 // none, those it had last still stand: what works is kept.
 func (p *Pool) addresses(ctx context.Context, host, port string) ([]netip.AddrPort, error) {
 	n, _ := strconv.ParseUint(port, 10, 16)
-	if at, err := netip.ParseAddr(host); err == nil {
+	if at, err := netip.ParseAddr(host); err == nil && p.options.Resolve == nil {
 		return []netip.AddrPort{netip.AddrPortFrom(at, uint16(n))}, nil
 	}
 	m := makingOf(ctx)
@@ -125,7 +125,9 @@ func (quiet) Value(any) any { return nil }
 //
 // Connections spread over the addresses of the family that the resolver names
 // first. The other is most likely another way to the same places.
-func (p *Pool) order(h *host, all []netip.AddrPort) []netip.AddrPort {
+//
+// The dial counts as one of the first until it is over.
+func (p *Pool) order(h *host, all []netip.AddrPort) (order []netip.AddrPort, over func()) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.unlock()
@@ -146,7 +148,7 @@ func (p *Pool) order(h *host, all []netip.AddrPort) []netip.AddrPort {
 		h.membersLocked(names)
 		for _, at := range h.points {
 			if address, err := netip.ParseAddrPort(at.endpoint.Name()); err == nil {
-				rank[address] = len(at.conns)
+				rank[address] = len(at.conns) + at.dialing
 				if h.set.LeftOut(now, at.endpoint) {
 					rank[address] += bad
 				}
@@ -167,7 +169,20 @@ func (p *Pool) order(h *host, all []netip.AddrPort) []netip.AddrPort {
 		mixed = append(mixed, second[min(i, len(second)):min(i+1, len(second))]...)
 	}
 	slices.SortStableFunc(mixed, func(a, b netip.AddrPort) int { return cmp.Compare(rank[a]/bad, rank[b]/bad) })
-	return mixed
+	if h == nil {
+		return mixed, func() {}
+	}
+	for _, at := range h.points {
+		if at.endpoint.Name() == mixed[0].String() {
+			at.dialing++
+			return mixed, func() {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				at.dialing--
+			}
+		}
+	}
+	return mixed, func() {}
 }
 
 const bad = 1 << 20 // more than there are connections

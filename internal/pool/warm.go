@@ -43,33 +43,47 @@ type warming struct {
 }
 
 func (w *warming) run(ctx context.Context) error {
-	missing := w.missing()
-	if missing <= 0 {
-		return nil
+	var err error
+	if _, missing := w.count(); missing > 0 {
+		if err := w.one(ctx); err != nil {
+			return err
+		}
+		_, missing = w.count()
+		err = w.all(ctx, missing)
+		if err == nil && w.host.pool.options.Prove == nil {
+			err = w.pause(ctx, settle(0)) // for an upstream that closes what it accepts
+		}
 	}
-	if err := w.one(ctx); err != nil {
-		return err
-	}
-	err := w.all(ctx, w.missing())
-	if err == nil && w.host.pool.options.Prove == nil {
-		err = w.watch(ctx)
-	}
-	if err == nil && w.missing() > 0 {
-		err = errFewer
+	for err == nil {
+		stand, dialing := w.stand()
+		if stand >= w.want {
+			return nil
+		}
+		if !dialing {
+			return errFewer
+		}
+		err = w.pause(ctx, leastTick) // calls have others dialed
 	}
 	return err
 }
 
-func (w *warming) missing() int {
+// count is how many connections stand, and how many are to be opened.
+func (w *warming) count() (stand, missing int) {
 	p := w.host.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(w.want-w.host.conns-w.host.dialing, p.limitLocked()-len(p.conns)-p.dialing)
+	stand = w.host.conns
+	return stand, min(w.want-stand-w.host.dialing, p.limitLocked()-len(p.conns)-p.dialing)
 }
 
-// watch gives an upstream that closes what it accepts the time to do so.
-func (w *warming) watch(ctx context.Context) error {
-	t := time.NewTimer(settle(0))
+func (w *warming) stand() (n int, dialing bool) {
+	w.host.pool.mu.Lock()
+	defer w.host.pool.mu.Unlock()
+	return w.host.conns, w.host.dialing > 0
+}
+
+func (w *warming) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -17,6 +17,7 @@ type wire struct {
 	shared   atomic.Bool
 
 	wrote, read atomic.Int64 // bytes
+	heard       atomic.Int64 // HTTP/2 alone: when bytes last came, in nanoseconds after born
 	closed      atomic.Bool
 	upgraded    atomic.Bool
 	peek        peeker
@@ -33,6 +34,9 @@ func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	if n > 0 {
 		w.read.Add(int64(n))
+		if w.shared.Load() {
+			w.heard.Store(int64(time.Since(w.born)))
+		}
 	}
 	return n, err
 }
@@ -67,13 +71,32 @@ func (w *wire) ReadFrom(r io.Reader) (int64, error) {
 // A fresh one over TLS may have tickets that nobody has read yet.
 func (w *wire) gone(fresh bool) bool {
 	pending, open := w.peek.look()
-	return !open || pending && !fresh
+	for range 10 {
+		if !open || !pending || !fresh {
+			break
+		}
+		time.Sleep(100 * time.Microsecond) // net/http is about to read them
+		pending, open = w.peek.look()
+	}
+	return !open || pending
 }
+
+func (w *wire) heardAt() time.Time { return w.born.Add(time.Duration(w.heard.Load())) }
 
 // upgrade counts the connection apart.
 func (w *wire) upgrade() {
 	if w.upgraded.CompareAndSwap(false, true) {
 		w.pool.upgraded.Add(1)
+	}
+	if w.closed.Load() { // before it was counted
+		w.downgrade()
+	}
+}
+
+// downgrade takes back what upgrade has counted, once.
+func (w *wire) downgrade() {
+	if w.upgraded.CompareAndSwap(true, false) {
+		w.pool.upgraded.Add(-1)
 	}
 }
 
@@ -81,9 +104,7 @@ func (w *wire) upgrade() {
 func (w *wire) Close() error {
 	err := w.Conn.Close()
 	if w.closed.CompareAndSwap(false, true) {
-		if w.upgraded.Load() {
-			w.pool.upgraded.Add(-1)
-		}
+		w.downgrade()
 		w.pool.options.Events.Closed(time.Since(w.born))
 	}
 	return err
