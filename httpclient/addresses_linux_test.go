@@ -67,13 +67,20 @@ func serveAt(t *testing.T, conns *atomic.Int32, address string) string {
 }
 
 func TestTrafficFollowsDNSWithinTheAge(t *testing.T) {
-	var at [2]atomic.Int32
+	var at, open [2]atomic.Int32
 	serve := func(i int, address string) net.Listener {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { at[i].Add(1) })}
+		s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { at[i].Add(1) }), ConnState: func(_ net.Conn, s http.ConnState) {
+			switch s {
+			case http.StateNew:
+				open[i].Add(1)
+			case http.StateClosed:
+				open[i].Add(-1)
+			}
+		}}
 		go s.Serve(l)
 		t.Cleanup(func() { s.Close() })
 		return l
@@ -91,15 +98,15 @@ func TestTrafficFollowsDNSWithinTheAge(t *testing.T) {
 	}})
 	together(t, c, 4)
 	moved.Store(true)
-	<-time.After(25 * time.Millisecond) // older than any jitter allows
+	eventually(t, "each connection has its successor", func() bool { return open[1].Load() > 0 && open[0].Load() == 0 })
 	before := at[0].Load()
 	for range 10 {
 		together(t, c, 4)
 	}
-	if got := at[0].Load() - before; got > 4 {
-		t.Errorf("requests to the old address after its connections' age = %d, want 4 at the most: one on each", got)
+	if got := at[0].Load() - before; got > 0 {
+		t.Errorf("requests to the old address after its connections' age = %d, want none", got)
 	}
-	if got := at[1].Load(); got < 36 {
-		t.Errorf("requests to the new address = %d, want at least 36", got)
+	if got := at[1].Load(); got != 40 {
+		t.Errorf("requests to the new address = %d, want 40", got)
 	}
 }

@@ -289,6 +289,9 @@ func (a *attempt) settle() (telemetry.Outcome, bool) {
 // lease is where the connection of one try of the attempt is kept. A wrapper may
 // send more than one request at a time.
 func (a *attempt) lease(try int) *pool.Lease {
+	if a == nil {
+		return new(pool.Lease)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if try > 0 || a.leased {
@@ -301,6 +304,10 @@ func (a *attempt) lease(try int) *pool.Lease {
 // took takes note of the connection that the attempt has now.
 func (a *attempt) took(on *pool.Lease) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	before := a.on
 	a.on = on
+	a.mu.Unlock()
+	if before != nil {
+		before.Done(time.Now())
+	}
 }

@@ -39,10 +39,7 @@ func (e engine) RoundTrip(req *http.Request) (*http.Response, error) {
 		a = nil // of the client around this one
 	}
 	for try := 0; ; try++ {
-		l := new(pool.Lease)
-		if a != nil {
-			l = a.lease(try)
-		}
+		l := a.lease(try)
 		if err := e.acquire(req, l, a); err != nil {
 			closeBody(req)
 			return nil, err

@@ -3,6 +3,7 @@ package httpclient
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"net/http"
 	"net/netip"
 	"time"
@@ -23,7 +24,9 @@ func newPool(c *core) *pool.Pool {
 		Events: report{c},
 	}
 	if base := o.Base; base != nil {
-		po.Dial = base.DialContext
+		if po.Dial = base.DialContext; po.Dial == nil && base.Dial != nil { //nolint:staticcheck // deprecated, and net/http still uses it
+			po.Dial = func(_ context.Context, network, address string) (net.Conn, error) { return base.Dial(network, address) } //nolint:staticcheck // as above
+		}
 	}
 	if o.Resolver != nil {
 		po.Resolve = c.lookUp

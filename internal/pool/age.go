@@ -22,12 +22,13 @@ func (c *Conn) replaceLocked() (due time.Time, ok bool) {
 	if c.heir || c.removed {
 		return time.Time{}, false
 	}
-	if c.proven.Load() {
-		due, ok = c.retire, true
+	due, ok = c.retire, true
+	if least := c.born.Add(leastUnused); !c.proven.Load() && due.Before(least) {
+		due = least // or connections that age faster than calls come would be dialed without end
 	}
 	if c.unusedLocked() && c.host.conns <= c.host.pool.keeper.keepsLocked(c.host) {
-		if soon := c.since.Add(c.keep * 4 / 5); !ok || soon.Before(due) {
-			due, ok = soon, true
+		if soon := c.since.Add(c.keep * 4 / 5); soon.Before(due) {
+			due = soon
 		}
 	}
 	if c.tried.After(due) {
@@ -44,7 +45,7 @@ func (c *Conn) succeed(only1 bool) {
 		err = p.prove(p.life, heir)
 	}
 	if err == nil {
-		p.retire(c)
+		p.retire(c, false)
 		p.look() // there may be others
 		return
 	}
@@ -78,6 +79,10 @@ func (p *Pool) tickLocked(now time.Time) {
 	}
 }
 
+// leastUnused is the age below which a connection is not replaced that nobody has
+// used yet.
+const leastUnused = time.Second
+
 // leastTick is the least time between two looks.
 const leastTick = 10 * time.Millisecond
 
@@ -89,7 +94,7 @@ func (p *Pool) look() {
 	for c := range p.conns {
 		c.ageLocked(now)
 		if c.unusedLocked() && !c.heir && now.Sub(c.since) >= c.keep {
-			p.removeLocked(c)
+			p.removeLocked(c, true)
 			over = append(over, c)
 		}
 	}

@@ -25,7 +25,7 @@ type Conn struct {
 	settled time.Time // HTTP/2: when the upstream's settings are taken to be there
 
 	proven  atomic.Bool // has answered
-	taking  atomic.Bool // taken off the idle ones, and not reserved yet
+	taking  atomic.Bool // HTTP/1.1: taken off the idle ones, until RoundTrip has returned
 	limit   atomic.Int64
 	leaving atomic.Bool // the upstream has sent GOAWAY
 	choice  sync.Mutex  // around a reservation of a stream; see take
@@ -38,8 +38,8 @@ type Conn struct {
 	heir    bool          // and on its way
 	heirs   int           // that did not come about
 	tried   time.Time     // no other before
-	retired bool
 	removed bool
+	leases  int  // exchanges, as their owner has it: net/http's HTTP/2 frees streams later
 	streak  int  // failures in a row
 	suspect bool // others that were idle as long turned out to be dead
 }
@@ -51,22 +51,30 @@ func (c *Conn) changed() {
 	p.mu.Lock()
 	var over bool
 	switch {
-	case c.removed && (!c.retired || c.cc.InFlight() > 0):
 	case c.removed:
 		over = true
 	case c.cc.Err() != nil:
-		p.removeLocked(c)
+		p.removeLocked(c, true)
 	case c.shared:
-		if c.cc.InFlight() == 0 {
-			c.since = time.Now()
-			over = p.elsewhereLocked(c)
-		}
+		over = c.unusedLocked() && p.elsewhereLocked(c)
 	case !c.idle && !c.taking.Load() && c.cc.Available() > 0:
 		over = p.putLocked(c)
 	}
 	c.host.wakeLocked()
 	p.unlock()
 	if over {
+		c.closeUnused()
+	}
+}
+
+// closeUnused closes a connection that is none of the pool's any more, after its
+// last exchange: if there is one now, its end calls here again.
+func (c *Conn) closeUnused() {
+	if !c.choice.TryLock() { // somebody reserves a stream, and uses it
+		return
+	}
+	defer c.choice.Unlock()
+	if !c.taking.Load() && c.cc.InFlight() == 0 && c.cc.Err() == nil {
 		c.cc.Close()
 	}
 }
@@ -92,7 +100,7 @@ func (p *Pool) elsewhereLocked(c *Conn) bool {
 	if needed && p.heirLocked() {
 		return false // its predecessor is about to go
 	}
-	p.removeLocked(c)
+	p.removeLocked(c, true)
 	return true
 }
 
@@ -105,8 +113,10 @@ func (p *Pool) heirLocked() bool {
 	return false
 }
 
-// removeLocked makes the connection none of the pool's. Its slot is free.
-func (p *Pool) removeLocked(c *Conn) {
+// removeLocked makes the connection none of the pool's: its slot is free, and it is
+// for the caller to close it if it is unused. Lost says that nothing has taken its
+// place.
+func (p *Pool) removeLocked(c *Conn, lost bool) {
 	if c.removed {
 		return
 	}
@@ -125,31 +135,23 @@ func (p *Pool) removeLocked(c *Conn) {
 		}
 	}
 	h.wakeLocked()
-	if !c.retired {
+	if lost {
 		p.keeper.lost()
 	}
 }
 
-// retireLocked keeps new exchanges off the connection, which closes after its last.
-func (p *Pool) retireLocked(c *Conn) {
-	c.retired = true
-	p.removeLocked(c)
-}
-
-// retire is for a connection that need not be there any more.
-func (p *Pool) retire(c *Conn) {
+// retire keeps new exchanges off a connection, which closes after its last.
+func (p *Pool) retire(c *Conn, lost bool) {
 	p.mu.Lock()
-	p.retireLocked(c)
+	p.removeLocked(c, lost)
 	p.unlock()
-	if c.cc.InFlight() == 0 {
-		c.cc.Close()
-	}
+	c.closeUnused()
 }
 
 // drop closes a connection at once.
 func (p *Pool) drop(c *Conn) {
 	p.mu.Lock()
-	p.removeLocked(c)
+	p.removeLocked(c, true)
 	p.unlock()
 	c.cc.Close()
 }
@@ -161,9 +163,25 @@ func without(conns []*Conn, c *Conn) []*Conn {
 	return conns
 }
 
+// sent is called when RoundTrip has returned on a connection of HTTP/1.1. It is
+// tempting to reserve the connection instead, and leave the rest to the state hook:
+// but that has it closed, if it is to be, by the goroutine that is about to hand
+// the response over, and the response is lost. It also costs an allocation.
+func (c *Conn) sent() {
+	c.taking.Store(false)
+	if c.cc.Available() > 0 {
+		c.changed()
+	}
+}
+
+func (c *Conn) exchange(req *http.Request) (*http.Response, error) {
+	defer c.sent() // even if a trace panics
+	return c.cc.RoundTrip(req)
+}
+
 // unusedLocked says whether the connection carries nothing.
 func (c *Conn) unusedLocked() bool {
-	return c.idle || c.shared && !c.taking.Load() && c.cc.InFlight() == 0
+	return c.idle || c.shared && !c.taking.Load() && c.leases == 0
 }
 
 // first sends the first request on a connection. If the caller goes away, the
@@ -185,6 +203,7 @@ func (c *Conn) first(req *http.Request) (*http.Response, error) {
 	}()
 	select {
 	case r := <-done:
+		c.sent()
 		if r.err != nil {
 			cancel()
 			return nil, r.err
@@ -198,7 +217,9 @@ func (c *Conn) first(req *http.Request) (*http.Response, error) {
 		left := time.AfterFunc(time.Until(began.Add(c.pool.attempt())), cancel)
 		defer left.Stop()
 		defer context.AfterFunc(c.pool.life, cancel)()
-		if r := <-done; r.err == nil {
+		r := <-done
+		c.sent()
+		if r.err == nil {
 			c.finish(r.resp)
 		}
 	}
@@ -208,6 +229,7 @@ func (c *Conn) first(req *http.Request) (*http.Response, error) {
 	if !adopted {
 		cancel()
 		<-done
+		c.sent()
 	}
 	return nil, context.Cause(caller)
 }

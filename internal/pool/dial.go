@@ -76,7 +76,7 @@ func (h *host) dialIfDue(ctx context.Context, w *waiter) {
 	}
 	p.unlock()
 	if room != nil {
-		room.cc.Close()
+		room.closeUnused()
 	}
 }
 
@@ -87,7 +87,7 @@ func (h *host) makeRoomLocked() *Conn {
 	now := time.Now()
 	for _, c := range h.pool.unusedLocked() {
 		if c.host != h && len(c.host.waiting) == 0 || c.host == h && (c.suspect || h.set.LeftOut(now, c.point.endpoint) || h.waiting[0].want.HTTP1 && c.shared) {
-			h.pool.removeLocked(c)
+			h.pool.removeLocked(c, true)
 			return c
 		}
 	}
@@ -289,6 +289,9 @@ func (h *host) add(c *Conn, ready bool) bool {
 	c.point = h.pointLocked(c.wire.endpoint)
 	c.point.conns = append(c.point.conns, c)
 	c.taking.Store(true)
+	if h.keep > 0 {
+		c.keep = h.keep
+	}
 	p.tickLocked(time.Now())
 	p.unlock()
 	c.cc.SetStateHook(func(*http.ClientConn) { c.changed() })

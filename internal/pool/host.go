@@ -20,8 +20,9 @@ type host struct {
 	conns    int
 	waiting  []*waiter
 	dialing  int
-	hungry   bool // waits for a slot
-	failures int  // dials in a row
+	hungry   bool          // waits for a slot
+	keep     time.Duration // how long the server keeps an unused connection; 0 if it has not said
+	failures int           // dials in a row
 	failedAt time.Time
 	failure  error
 	last     []netip.AddrPort // what the name was last known to be

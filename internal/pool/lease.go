@@ -14,20 +14,21 @@ import (
 // Lease is room for one exchange on a connection, and then the exchange. The zero
 // value is ready for [Pool.Acquire]. It is used by one goroutine at a time.
 type Lease struct {
-	conn      *Conn
-	call      endpoint.Call
-	wrote     int64 // bytes on the connection before
-	read      int64
-	idle      time.Time // it was unused since; zero for a connection that is new
-	reused    bool
-	answered  bool
-	abandoned bool
+	conn     *Conn
+	call     endpoint.Call
+	wrote    int64 // bytes on the connection before
+	read     int64
+	idle     time.Time // it was unused since; zero for a connection that is new
+	reused   bool
+	answered bool
+	done     bool
 }
 
-func (l *Lease) begin(c *Conn, now time.Time) {
+func (l *Lease) beginLocked(c *Conn, now time.Time) {
 	patient := l.call.Patient
 	*l = Lease{conn: c, reused: c.proven.Load(), idle: c.since, wrote: c.wire.wrote.Load(), read: c.wire.read.Load()}
 	l.call.Patient = patient
+	c.leases++
 	l.call.Begin(c.point.endpoint, now)
 }
 
@@ -51,7 +52,11 @@ func (c *Conn) Err() error { return c.cc.Err() }
 
 // Release gives the room back unused.
 func (l *Lease) Release() {
-	l.conn.cc.Release()
+	if l.conn.shared {
+		l.conn.cc.Release()
+	} else {
+		l.conn.sent()
+	}
 	l.Done(time.Now())
 }
 
@@ -61,10 +66,13 @@ func (l *Lease) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := l.conn
 	var resp *http.Response
 	var err error
-	if !c.shared && !c.proven.Load() && (req.Body == nil || req.Body == http.NoBody) {
-		resp, err = c.first(req)
-	} else {
+	switch {
+	case c.shared:
 		resp, err = c.cc.RoundTrip(req)
+	case !c.proven.Load() && (req.Body == nil || req.Body == http.NoBody):
+		resp, err = c.first(req)
+	default:
+		resp, err = c.exchange(req)
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +101,8 @@ func (c *Conn) hint(header string) {
 		keep := time.Duration(n) * time.Second
 		keep -= min(time.Second, keep/4)
 		c.pool.mu.Lock()
-		c.keep = min(keep, c.pool.options.Idle)
+		keep = min(keep, c.pool.options.Idle)
+		c.keep, c.host.keep = keep, keep
 		c.pool.mu.Unlock()
 	}
 }
@@ -126,8 +135,7 @@ func (l *Lease) Answer(now time.Time, r endpoint.Result, err error) {
 	}
 	p.unlock()
 	if over {
-		p.retire(c)
-		p.keeper.lost()
+		p.retire(c, true)
 	}
 }
 
@@ -136,9 +144,19 @@ func (l *Lease) Done(now time.Time) {
 	if l.conn == nil {
 		return
 	}
-	l.conn.pool.mu.Lock()
+	c := l.conn
+	c.pool.mu.Lock()
 	l.call.Done(now)
-	l.conn.pool.unlock()
+	if !l.done {
+		l.done = true
+		c.leases--
+		c.since = now
+	}
+	unused := c.shared && c.unusedLocked()
+	c.pool.unlock()
+	if unused {
+		c.changed() // somebody elsewhere may wait for its slot
+	}
 }
 
 // hopelessLocked says whether the connection is to be given up for its failures, so
@@ -174,7 +192,7 @@ func (l *Lease) Silent(since time.Time) {
 	}
 	if c.shared {
 		if c.wire.heardAt().Before(since) {
-			c.pool.retire(c)
+			c.pool.retire(c, true)
 		}
 		return
 	}
@@ -203,7 +221,7 @@ func (c *Conn) giveAway() {
 	p := c.pool
 	c.wire.upgrade()
 	p.mu.Lock()
-	p.removeLocked(c)
+	p.removeLocked(c, true)
 	p.unlock()
 }
 

@@ -13,8 +13,9 @@ func (p *Pool) pickFor(h *host, w *waiter, want *Want, l *Lease) bool {
 		now := time.Now()
 		p.mu.Lock()
 		c, stale := h.pickLocked(now, w, want)
-		if c != nil && !c.shared {
-			c.taking.Store(true)
+		if c != nil {
+			c.taking.Store(!c.shared)
+			l.beginLocked(c, now)
 		}
 		p.unlock()
 		closeAll(stale)
@@ -23,20 +24,21 @@ func (p *Pool) pickFor(h *host, w *waiter, want *Want, l *Lease) bool {
 			return false
 		case c.shared:
 			if !c.take(now) {
+				l.Done(now)
 				if c.leaving.Load() {
+					p.retire(c, true)
 					continue // the others may have room
 				}
 				return false
 			}
 		default:
 			fresh := !c.proven.Load()
-			if c.wire.gone(fresh) || c.cc.Reserve() != nil {
+			if c.cc.Err() != nil || c.wire.gone(fresh) {
+				l.Done(now)
 				p.drop(c)
 				continue
 			}
-			c.taking.Store(false)
 		}
-		l.begin(c, now)
 		return true
 	}
 }
@@ -49,9 +51,10 @@ func (h *host) pickLocked(now time.Time, w *waiter, want *Want) (c *Conn, stale 
 		return nil, nil
 	}
 	from := h.scratch[:0]
+	may := h.canDialLocked(w)
 	for _, at := range h.points {
 		stale = at.pruneLocked(now, stale)
-		if at.roomLocked(want) {
+		if at.roomLocked(want, may) {
 			from = append(from, at.endpoint)
 		}
 	}
@@ -61,7 +64,7 @@ func (h *host) pickLocked(now time.Time, w *waiter, want *Want) (c *Conn, stale 
 		avoid = want.Avoid.point.endpoint
 	}
 	var e *endpoint.Endpoint
-	if h.canDialLocked(w) {
+	if may {
 		e = h.set.Choose(now, from, avoid)
 	} else {
 		e = h.set.Pick(now, from, avoid)
@@ -85,16 +88,19 @@ func (at *point) pruneLocked(now time.Time, stale []*Conn) []*Conn {
 		if now.Sub(c.since) < c.keep || c.heir {
 			break
 		}
-		c.host.pool.removeLocked(c)
+		c.host.pool.removeLocked(c, true)
 		stale = append(stale, c)
 	}
 	return stale
 }
 
-// roomLocked says whether one of the connections may take a call.
-func (at *point) roomLocked(want *Want) bool {
-	if len(at.idle) > 0 {
-		return true
+// roomLocked says whether one of the connections may take a call. One that is
+// suspect is better replaced, if it can be.
+func (at *point) roomLocked(want *Want, dial bool) bool {
+	for _, c := range at.idle {
+		if !c.suspect || !dial {
+			return true
+		}
 	}
 	if want.HTTP1 {
 		return false

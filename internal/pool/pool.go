@@ -139,7 +139,7 @@ func (p *Pool) Resize(s Sizes) {
 		if len(p.conns)+p.dialing <= s.Connections {
 			break
 		}
-		p.removeLocked(c)
+		p.removeLocked(c, true)
 		over = append(over, c)
 	}
 	for _, h := range p.hosts {
@@ -175,7 +175,7 @@ func (p *Pool) CloseIdle() {
 	p.mu.Lock()
 	unused := p.unusedLocked()
 	for _, c := range unused {
-		p.removeLocked(c)
+		p.removeLocked(c, true)
 	}
 	p.unlock()
 	closeAll(unused)
@@ -193,13 +193,14 @@ func (p *Pool) Close() {
 	for _, h := range p.hosts {
 		h.failLocked(ErrClosed)
 	}
-	unused := p.unusedLocked()
+	var all []*Conn
 	for c := range p.conns {
-		p.retireLocked(c)
+		all = append(all, c)
+		p.removeLocked(c, true)
 	}
 	p.unlock()
 	p.end()
-	closeAll(unused)
+	closeAll(all)
 	p.work.Wait()
 }
 
@@ -236,7 +237,7 @@ func (p *Pool) unusedLocked() []*Conn {
 
 func closeAll(conns []*Conn) {
 	for _, c := range conns {
-		c.cc.Close()
+		c.closeUnused()
 	}
 }
 

@@ -102,7 +102,9 @@ func (p *Pool) lookUp(ctx context.Context, host string) (found []netip.AddrPort,
 	if trace != nil && trace.DNSStart != nil {
 		trace.DNSStart(httptrace.DNSStartInfo{Host: host})
 	}
-	found, until, err = resolve(quiet{ctx}, host)
+	quiet, cancel := withoutValues(ctx)
+	defer cancel()
+	found, until, err = resolve(quiet, host)
 	if trace != nil && trace.DNSDone != nil {
 		info := httptrace.DNSDoneInfo{Err: err}
 		for _, at := range found {
@@ -113,10 +115,19 @@ func (p *Pool) lookUp(ctx context.Context, host string) (found []netip.AddrPort,
 	return found, until, err
 }
 
-// quiet is a context without values.
-type quiet struct{ context.Context }
-
-func (quiet) Value(any) any { return nil }
+// withoutValues is a context that ends with ctx, and has nothing else of it.
+func withoutValues(ctx context.Context) (context.Context, context.CancelFunc) {
+	quiet, cancel := context.WithCancel(context.Background())
+	if d, ok := ctx.Deadline(); ok {
+		cancel()
+		quiet, cancel = context.WithDeadline(context.Background(), d)
+	}
+	stop := context.AfterFunc(ctx, cancel)
+	return quiet, func() {
+		stop()
+		cancel()
+	}
+}
 
 // order is the order in which a dial tries addresses: those to which it has the
 // fewest connections first, as the resolver has them, with the families in turn

@@ -50,7 +50,6 @@ func (c *Conn) take(now time.Time) bool {
 		}
 	}
 	c.leaving.Store(true)
-	c.pool.retire(c)
 	return false
 }
 

@@ -51,7 +51,7 @@ func (w *warming) run(ctx context.Context) error {
 		_, missing = w.count()
 		err = w.all(ctx, missing)
 		if err == nil && w.host.pool.options.Prove == nil {
-			err = w.pause(ctx, settle(0)) // for an upstream that closes what it accepts
+			err = w.pause(ctx, grace) // for an upstream that closes what it accepts
 		}
 	}
 	for err == nil {
@@ -81,6 +81,10 @@ func (w *warming) stand() (n int, dialing bool) {
 	defer w.host.pool.mu.Unlock()
 	return w.host.conns, w.host.dialing > 0
 }
+
+// grace is how long what was dialed must stand to count as warm, if nothing is
+// asked of it.
+const grace = 100 * time.Millisecond
 
 func (w *warming) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
