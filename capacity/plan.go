@@ -50,7 +50,11 @@ type Plan struct {
 	// hour. A caller's context, when shorter, wins.
 	Deadline time.Duration `json:"deadline,omitzero"`
 
-	// Attempt bounds one attempt up to its response headers. The default is nine
+	// Attempt bounds one attempt up to its response headers. Its clock begins with
+	// the place, and again with the last of the request's body that was accepted:
+	// while a body moves, BodyIdle bounds each pause, and Deadline all of it. A body
+	// in memory of up to 4 KiB goes out at once, and begins nothing again. The
+	// default is nine
 	// tenths of Deadline divided by Attempts: the last tenth is for the queue, the
 	// pauses and the body. Attempts of them always fit into Deadline.
 	Attempt time.Duration `json:"attempt,omitzero"`
@@ -64,8 +68,8 @@ type Plan struct {
 	// default is 0.1.
 	RetryShare float64 `json:"retryShare,omitempty"`
 
-	// BodyIdle is the longest a response body, or a stream, may go without
-	// progress. The default is the smaller of 5 s and Deadline. It may exceed
+	// BodyIdle is the longest a body, of a request or a response, or a stream may go
+	// without progress. The default is the smaller of 5 s and Deadline. It may exceed
 	// Deadline, which does not bound a stream.
 	BodyIdle time.Duration `json:"bodyIdle,omitzero"`
 

@@ -26,7 +26,7 @@ func (e engine) again(req *http.Request, l *pool.Lease, try int, err error) (*ht
 	if hasBody(req) {
 		body, failed := req.GetBody()
 		if failed != nil {
-			return nil, &bodyError{failed}
+			return nil, &CallerError{Err: failed}
 		}
 		repeated.Body = body
 	}

@@ -52,6 +52,7 @@ type attempt struct {
 	due         time.Duration // when the timer has something to say
 	cause       error         // what this client ended the attempt with, if it did
 	timer       *timer
+	upload      *upload // nil for a request without a body, or with a short one in memory
 	body        io.ReadCloser
 	wire        io.ReadCloser // the body as the engine has it, below that of a wrapper
 	final       bool          // its response went to the caller
@@ -158,7 +159,7 @@ func (a *attempt) receive(resp *http.Response) error {
 			a.wire = a.body
 		}
 		a.progress.Store(int64(now))
-		if due := a.bodyDue(); due < a.due { // a later one is found when the timer fires
+		if due := a.bodyDueLocked(); due < a.due { // a later one is found when the timer fires
 			a.due = due
 			a.timer.reset(a.nextLook(now))
 		}
@@ -208,10 +209,15 @@ func stateless(body io.ReadCloser) bool { return reflect.TypeOf(body).Size() == 
 // than what net/http made of it.
 func (a *attempt) reason(err error) error {
 	a.mu.Lock()
-	cause := a.cause
+	cause, u := a.cause, a.upload
 	a.mu.Unlock()
 	if cause != nil {
 		return cause
+	}
+	if u != nil {
+		if _, failed := u.state(); failed != nil {
+			return failed
+		}
 	}
 	if a.call.ctx.Err() != nil {
 		return causeOf(a.call.ctx)
@@ -249,7 +255,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	}
 	hadBody := a.phase != sending
 	a.phase, a.outcome = ended, o
-	final, timer, cause, on := a.final, a.timer, a.cause, a.on
+	final, timer, cause, on, u := a.final, a.timer, a.cause, a.on, a.upload
 	a.mu.Unlock()
 
 	l := a.call
@@ -273,6 +279,9 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	}
 	if final {
 		l.end(o, since)
+	}
+	if u != nil {
+		u.leave()
 	}
 	a.cancel(cause) // last: a reader that it wakes finds all done
 }

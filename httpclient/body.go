@@ -64,14 +64,21 @@ func (a *attempt) tooLong(n int, limit int64) error {
 func (a *attempt) broken(err error) error {
 	err = a.reason(err)
 	o := telemetry.Body
-	if _, ok := errors.AsType[*TimeoutError](err); ok {
-		o = telemetry.Timeout
-	} else if a.call.ctx.Err() != nil {
+	if a.call.ctx.Err() != nil || endedHere(err) {
 		o = outcomeOf(err, a.call.ctx)
 	}
 	a.call.core.telemetry.Failed(o, time.Now(), err)
 	a.end(o)
 	return err
+}
+
+// endedHere says that neither side of the wire ended the body.
+func endedHere(err error) bool {
+	if _, ok := errors.AsType[*TimeoutError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*CallerError](err)
+	return ok
 }
 
 // Close implements io.Closer for the response's body.

@@ -130,7 +130,7 @@ func TestALeakedBodyIsCountedAndItsPlaceComesBack(t *testing.T) {
 		synctest.Wait()
 		wantIdle(t, c)
 		wantCount(t, c, "leaked_bodies_total", "", 2)
-		wantCount(t, c, "request_duration_seconds", "timeout", 2)
+		wantCount(t, c, "request_duration_seconds", "caller", 2)
 		_, err := io.ReadAll(leaked[0].Body)
 		if timeout, ok := errors.AsType[*TimeoutError](err); !ok || !timeout.Unread {
 			t.Errorf("reading it afterwards = %v, want a TimeoutError that says nobody read", err)

@@ -41,7 +41,8 @@ type core struct {
 	pool      *pool.Pool
 	engine    http.RoundTripper // on the pool, wrapped by the user
 	limits    limits
-	timers    sync.Pool // of *timer
+	timers    sync.Pool    // of *timer
+	stuck     atomic.Int64 // see Stats.Stuck
 }
 
 // New returns a client for the upstream at target, as "https://host" or

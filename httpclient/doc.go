@@ -20,12 +20,25 @@
 // The caller's context, when shorter, wins, and its cause is what the caller
 // sees.
 //
+// # The end of a call
+//
+// Whatever the upstream and the request's body do, a call returns within its
+// bounds, its place is back, its connection is closed or free, and its error names
+// who ended it. Nothing of the caller's is used after that, but that the request's
+// body is closed, once. An unclosed response ends with its context, within 100 ms.
+//
+// While a request's body moves, Plan.BodyIdle bounds each pause, and then
+// Plan.Attempt begins. A body that may block, which is any but a bytes.Reader,
+// bytes.Buffer or strings.Reader as http.NewRequest takes them, is read on a
+// goroutine of its own. A Read or Close that never returns keeps that goroutine,
+// and neither place nor connection; Stats.Stuck counts them.
+//
 // # What comes back
 //
 // A response of any status is a response, a 429 or 503 too, after the retries
 // that its plan allows. Everything else is a *url.Error, as from any
 // *http.Client, around one of: an *offtake.Error for a refusal, a
-// [*TimeoutError] for a bound of this client, the context's cause for one of the
+// [*TimeoutError] for a bound of this client, a [*CallerError] for a body that failed, the context's cause for one of the
 // caller, a [*HostError], [*RedirectError], [*BodyLimitError] or
 // [*HeaderLimitError] for what this client does not do, or the error of net/http as
 // it is; and around it a [*RetryError] when there was more than one attempt, or a

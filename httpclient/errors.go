@@ -31,6 +31,10 @@ type TimeoutError struct {
 	// slow, or has leaked the body.
 	Unread bool
 
+	// Unsent says that the request's body gave nothing to send: a Read of it was
+	// under way.
+	Unsent bool
+
 	outcome telemetry.Outcome // what the wait was for, if not a response; 0 for that
 }
 
@@ -44,6 +48,9 @@ func (e *TimeoutError) Error() string {
 	}[e.Phase]
 	if e.Unread {
 		what += " (nobody reads or closes it)"
+	}
+	if e.Unsent {
+		what += " (the request's body gives nothing to send)"
 	}
 	return fmt.Sprintf("httpclient: %s: %s of %v", e.Upstream, what, e.Limit)
 }
@@ -111,6 +118,27 @@ func (e *HeaderLimitError) Error() string {
 
 // Unwrap returns the error of net/http.
 func (e *HeaderLimitError) Unwrap() error { return e.Err }
+
+// CallerError says that a call failed by what its caller gave it: the request's
+// body could not be read, or not be had again. It is no failure of the upstream.
+type CallerError struct {
+	Upstream string
+	Err      error // what the body returned
+}
+
+// Error is the caller's own, and where it came from.
+func (e *CallerError) Error() string {
+	return fmt.Sprintf("httpclient: %s: the request's body failed: %v", e.Upstream, e.Err)
+}
+
+// Unwrap returns what the body returned.
+func (e *CallerError) Unwrap() error { return e.Err }
+
+// Timeout says whether the body ran out of time, for url.Error.
+func (e *CallerError) Timeout() bool { return timedOut(e.Err) }
+
+// Temporary is Timeout, for net.Error.
+func (e *CallerError) Temporary() bool { return e.Timeout() }
 
 // StatusError is a response that was retried, as the earlier cause in a
 // [*RetryError]. A response that is returned is never turned into one.

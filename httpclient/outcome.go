@@ -22,6 +22,9 @@ func outcomeOf(err error, caller context.Context) telemetry.Outcome {
 		}
 		return telemetry.Timeout
 	}
+	if _, ok := errors.AsType[*CallerError](err); ok {
+		return telemetry.Caller
+	}
 	switch {
 	case errors.Is(err, offtake.ErrBusy):
 		return telemetry.Busy
@@ -63,9 +66,6 @@ func outcomeOfConnection(err error) telemetry.Outcome {
 	if _, ok := errors.AsType[*BodyLimitError](err); ok {
 		return telemetry.Body
 	}
-	if _, ok := errors.AsType[*bodyError](err); ok {
-		return telemetry.Body
-	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return telemetry.Reset
 	}
@@ -82,8 +82,3 @@ func isTLS(err error) bool {
 	_, ok := errors.AsType[tls.AlertError](err)
 	return ok
 }
-
-// bodyError is a request's body that could not be had again.
-type bodyError struct{ error }
-
-func (e *bodyError) Unwrap() error { return e.error }

@@ -20,6 +20,7 @@ func (a *attempt) prepare() error {
 		}
 		a.header().Set(incoming.AttemptHeader, strconv.Itoa(l.attempts))
 	}
+	a.takeBody()
 	l.core.inject(a)
 	return nil
 }
@@ -31,7 +32,7 @@ func (a *attempt) rewind() error {
 	}
 	body, err := a.request.GetBody()
 	if err != nil {
-		return &bodyError{err}
+		return &CallerError{Upstream: a.call.core.name, Err: err}
 	}
 	a.request.Body = body
 	return nil

@@ -18,6 +18,7 @@ type Stats struct {
 	Oldest       time.Duration `json:"oldest"`       // age of the oldest of them
 	Upgraded     int           `json:"upgraded"`     // connections that were upgraded, and belong to their callers
 	Leaked       uint64        `json:"leaked"`       // bodies that nobody read or closed, since New
+	Stuck        int           `json:"stuck"`        // bodies of requests whose Read or Close has not returned though the call has ended
 	Rate         float64       `json:"rate"`         // attempts per second over the last minute
 	Required     float64       `json:"required"`     // places that the traffic of the last minute needs
 	Hold         time.Duration `json:"hold"`         // mean time in flight over the last minute
@@ -47,6 +48,7 @@ func (c *Client) Stats() Stats {
 		Oldest:       conns.Oldest,
 		Upgraded:     conns.Upgraded,
 		Leaked:       core.telemetry.Leaks(),
+		Stuck:        int(core.stuck.Load()),
 		Rate:         rate,
 		Hold:         hold,
 		Required:     rate * hold.Seconds(),

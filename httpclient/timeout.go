@@ -1,6 +1,10 @@
 package httpclient
 
-import "time"
+import (
+	"time"
+
+	"github.com/offtake-go/offtake/internal/telemetry"
+)
 
 // timeoutLocked says which bound an attempt has met, and what is to be thought of
 // its connection.
@@ -8,18 +12,26 @@ func (a *attempt) timeoutLocked() error {
 	l := a.call
 	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.plan.Attempt}
 	silent := a.connected
+	uploading, waits := a.uploadingLocked()
+	e.Unsent = waits && a.phase == sending
 	switch {
 	case a.phase == receiving:
 		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
 		e.Unread = !a.reading.Load()
 		silent = time.Duration(a.progress.Load())
+	case uploading:
+		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
+		silent = time.Duration(a.upload.progress.Load())
 	case a.connections == 0:
 		e.Phase, e.outcome = PhaseConnect, outcomeOfPhase(l.core.pool.Stage())
 	}
-	if a.due >= l.plan.Deadline && !(a.phase == receiving && l.stream) {
+	if e.Unread || e.Unsent {
+		e.outcome = telemetry.Caller
+	}
+	if a.due >= l.plan.Deadline && !(l.stream && (a.phase == receiving || uploading)) {
 		e.Phase, e.Limit = PhaseDeadline, l.plan.Deadline
 	}
-	if a.on != nil && !e.Unread {
+	if a.on != nil && !e.Unread && !e.Unsent {
 		a.on.Silent(l.start.Add(silent))
 	}
 	return e

@@ -18,9 +18,7 @@ func (c *core) startTimer(a *attempt, d time.Duration) *timer {
 	t, _ := c.timers.Get().(*timer)
 	if t == nil {
 		t = new(timer)
-		t.attempt.Store(a)
-		t.timer = time.AfterFunc(d, t.fire)
-		return t
+		t.timer = time.AfterFunc(time.Hour, t.fire) // and not d: it may fire before it is assigned
 	}
 	t.attempt.Store(a)
 	t.timer.Reset(d)
@@ -66,8 +64,11 @@ func (a *attempt) nextLook(now time.Duration) time.Duration {
 func (a *attempt) expire(t *timer) {
 	gone := a.call.ctx.Err() != nil
 	a.mu.Lock()
-	if a.phase == receiving {
-		a.due = a.bodyDue() // the body may have made progress
+	switch a.phase { // the body, or that of the request, may have made progress
+	case sending:
+		a.due = a.sendDueLocked()
+	case receiving:
+		a.due = a.bodyDueLocked()
 	}
 	now := a.call.now()
 	switch {
@@ -98,11 +99,15 @@ func (a *attempt) expire(t *timer) {
 	}
 }
 
-// bodyDue is when the body has made no progress for too long, or the whole call
-// is over.
-func (a *attempt) bodyDue() time.Duration {
+// bodyDueLocked is when neither the body nor that of the request has made progress
+// for too long, or the whole call is over.
+func (a *attempt) bodyDueLocked() time.Duration {
 	l := a.call
-	idle := time.Duration(a.progress.Load()) + l.plan.BodyIdle
+	moved := a.progress.Load()
+	if a.upload != nil {
+		moved = max(moved, a.upload.progress.Load())
+	}
+	idle := time.Duration(moved) + l.plan.BodyIdle
 	if !l.stream {
 		return min(idle, l.plan.Deadline)
 	}

@@ -26,6 +26,7 @@ const (
 	Protocol
 	TooLarge  // a gRPC message over a limit on its size
 	ProxyBusy // an HTTP 429 from a proxy, which gRPC reads as UNAVAILABLE
+	Caller    // what the caller gave could not be sent, or what it got was not read
 	CodeOK    // the gRPC status codes, in their order: see OfCode
 	Outcomes  = CodeOK + codes
 )
@@ -33,7 +34,7 @@ const (
 var outcomeNames = [Outcomes]string{
 	"1xx", "2xx", "3xx", "4xx", "429", "5xx",
 	"busy", "closed", "timeout", "canceled", "connect", "tls", "dns", "reset", "body", "protocol",
-	"too_large", "proxy_busy",
+	"too_large", "proxy_busy", "caller",
 	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
 	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
 	"UNAUTHENTICATED",
