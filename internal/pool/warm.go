@@ -43,18 +43,24 @@ type warming struct {
 }
 
 func (w *warming) run(ctx context.Context) error {
-	var err error
-	if _, missing := w.count(); missing > 0 {
+	for range rounds { // some may close meanwhile that stood before
+		missing := w.missing()
+		if missing <= 0 {
+			break
+		}
 		if err := w.one(ctx); err != nil {
 			return err
 		}
-		_, missing = w.count()
-		err = w.all(ctx, missing)
-		if err == nil && w.host.pool.options.Prove == nil {
-			err = w.pause(ctx, grace) // for an upstream that closes what it accepts
+		if err := w.all(ctx, min(w.missing(), missing-1)); err != nil {
+			return err
+		}
+		if w.host.pool.options.Prove == nil {
+			if err := w.pause(ctx, grace); err != nil {
+				return err
+			}
 		}
 	}
-	for err == nil {
+	for {
 		stand, dialing := w.stand()
 		if stand >= w.want {
 			return nil
@@ -62,18 +68,22 @@ func (w *warming) run(ctx context.Context) error {
 		if !dialing {
 			return errFewer
 		}
-		err = w.pause(ctx, leastTick) // calls have others dialed
+		if err := w.pause(ctx, leastTick); err != nil { // calls have others dialed
+			return err
+		}
 	}
-	return err
 }
 
-// count is how many connections stand, and how many are to be opened.
-func (w *warming) count() (stand, missing int) {
+// rounds is how often a warming looks for what is missing. More would be another,
+// after a pause.
+const rounds = 2
+
+// missing is how many connections are to be opened.
+func (w *warming) missing() int {
 	p := w.host.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stand = w.host.conns
-	return stand, min(w.want-stand-w.host.dialing, p.limitLocked()-len(p.conns)-p.dialing)
+	return min(w.want-w.host.conns-w.host.dialing, p.limitLocked()-len(p.conns)-p.dialing)
 }
 
 func (w *warming) stand() (n int, dialing bool) {
