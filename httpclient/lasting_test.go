@@ -120,11 +120,11 @@ func TestOneBoundHoldsForAWholeDial(t *testing.T) {
 
 func TestAConnectionThatTheUpstreamClosesIsSeenAtOnceAndReplaced(t *testing.T) {
 	idleServer(t, capacity.Plan{InFlight: 8, Attempts: capacity.NoRetry}, 2*time.Second, &Options{WarmPath: "/"}, func(t *testing.T, c *Client) {
-		together(t, c, 3)
+		together(t, c, 1)
 		<-time.After(2 * time.Second)
 		synctest.Wait()
 		if got := c.Stats().Open; got != 0 {
-			t.Errorf("open after the upstream has closed them = %d, want 0", got)
+			t.Errorf("open after the upstream has closed it = %d, want 0", got)
 		}
 		if err := c.Warm(t.Context()); err != nil {
 			t.Fatal(err)

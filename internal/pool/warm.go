@@ -43,11 +43,13 @@ type warming struct {
 }
 
 func (w *warming) run(ctx context.Context) error {
+	before := w.want + 1
 	for range rounds { // some may close meanwhile that stood before
 		missing := w.missing()
-		if missing <= 0 {
+		if missing <= 0 || missing >= before {
 			break
 		}
+		before = missing
 		if err := w.one(ctx); err != nil {
 			return err
 		}
