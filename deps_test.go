@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"internal/incoming":   {},
 	"internal/loopback":   {},
 	"internal/pipenet":    {},
-	"internal/pool":       {"internal/endpoint", "internal/backoff"}, // knows nothing of calls
+	"internal/pool":       {"internal/backoff", "internal/endpoint", "internal/pipenet"}, // knows nothing of calls
 	"internal/redact":     {},
 	"internal/telemetry":  {"", "internal/redact", metrics, traces}, // keeps the last errors
 	"internal/clienttest": {"", "capacity", "internal/…"},
