@@ -10,7 +10,7 @@ import (
 // again returns the request to send once more after err, or the error that it
 // ends with.
 func (e engine) again(req *http.Request, l *pool.Lease, try int, err error) (*http.Request, error) {
-	closeBody(req) // ClientConn leaves it open if it never came to write
+	closeOurs(req) // ClientConn leaves it open if it never came to write
 	err = explain(l.Conn(), err)
 	if req.Context().Err() != nil || !repeatable(req, l, err) || hasBody(req) && req.GetBody == nil {
 		return nil, err

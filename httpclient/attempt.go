@@ -37,7 +37,7 @@ type attempt struct {
 	received time.Duration // had the headers
 	progress atomic.Int64  // of the body
 	reading  atomic.Bool   // a Read is under way
-	read     int64         // bytes of the body
+	read     atomic.Int64  // bytes of the body; atomic, for a Close beside a Read
 	length   int64         // of the body, -1 if unknown
 	http2    bool
 	code     int

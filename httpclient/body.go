@@ -13,11 +13,11 @@ import (
 func (a *attempt) Read(p []byte) (int, error) {
 	n, err := a.readBody(p)
 	if n > 0 {
-		a.read += int64(n)
-		if limit := a.call.core.options.MaxBody; a.read > limit && limit != NoLimit {
-			if over := a.tooLong(n, limit); over != nil {
-				n, err = n-int(a.read-limit), over
-				a.read = limit
+		read := a.read.Add(int64(n))
+		if limit := a.call.core.options.MaxBody; read > limit && limit != NoLimit {
+			if over := a.tooLong(read-int64(n), limit); over != nil {
+				n, err = n-int(read-limit), over
+				a.read.Store(limit)
 			}
 		}
 	}
@@ -46,10 +46,10 @@ func (a *attempt) readBody(p []byte) (n int, err error) {
 	return a.body.Read(p)
 }
 
-// tooLong applies the limit on the body at the Read of n bytes that crosses it.
-// The body is said to be one too long once.
-func (a *attempt) tooLong(n int, limit int64) error {
-	if a.read-int64(n) > limit { // in observe mode, and counted already
+// tooLong applies the limit on the body at the Read that crosses it, with so much
+// read before. The body is said to be one too long once.
+func (a *attempt) tooLong(before, limit int64) error {
+	if before > limit { // in observe mode, and counted already
 		return nil
 	}
 	if !a.call.core.limits.apply(limitBody) {

@@ -44,14 +44,14 @@ func (c *core) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	to, err := c.target.resolve(req.URL)
 	if err != nil {
-		closeBody(req)
+		c.closeBody(req)
 		return nil, err
 	}
 	plan, method := c.plan.Load(), telemetry.OfMethod(req.Method)
 	ctx, span := c.tracer.Start(req.Context(), method.String())
 	waited, err := c.gate.EnterBy(ctx, start.Add(plan.Deadline))
 	if err != nil {
-		closeBody(req)
+		c.closeBody(req)
 		err = c.refused(ctx, start, waited, err)
 		o, now := outcomeOf(err, ctx), time.Now()
 		c.telemetry.Failed(o, now, err)
@@ -144,11 +144,11 @@ func (l *call) settle(a *attempt, resp *http.Response, err error) (*http.Respons
 func (l *call) explain(err error) error {
 	switch {
 	case l.earlier != nil:
-		return &RetryError{Attempts: l.attempts, Err: err, Earlier: l.earlier}
+		return &RetryError{Attempts: l.attempts, Err: bare(err), Earlier: l.earlier}
 	case l.oneShot:
-		return &OneShotError{err}
+		return &OneShotError{bare(err)}
 	}
-	return err
+	return bare(err)
 }
 
 // now is the time since the call began. It reads half of what time.Now does.
@@ -162,8 +162,37 @@ func (l *call) end(o telemetry.Outcome, now time.Duration) {
 	}
 }
 
-func closeBody(req *http.Request) {
+// closeBody closes the body of a request that is not sent. A Close that may block
+// is waited for by nobody.
+func (c *core) closeBody(req *http.Request) {
+	if !hasBody(req) {
+		return
+	}
+	if _, memory := inMemory(req.Body); memory {
+		req.Body.Close()
+		return
+	}
+	c.closeApart(func() { req.Body.Close() })
+}
+
+// closeOurs closes the body of a request that an engine was given: ours, or one in
+// memory.
+func closeOurs(req *http.Request) {
 	if req.Body != nil {
 		req.Body.Close()
 	}
+}
+
+// closeApart closes a body of the caller's on a goroutine of its own.
+func (c *core) closeApart(shut func()) {
+	c.stuck.Add(1)
+	go c.shut(shut)
+}
+
+// shut closes a body that counts as stuck until it is done. A panic is one of a
+// body that nobody needs any more.
+func (c *core) shut(shut func()) {
+	defer c.stuck.Add(-1)
+	defer func() { _ = recover() }()
+	shut()
 }

@@ -32,6 +32,7 @@ type core struct {
 	name      string
 	target    target
 	options   Options
+	resizing  sync.Mutex // while the plan, or what follows from it, changes
 	plan      atomic.Pointer[capacity.Plan]
 	gate      *gate.Gate
 	budget    *budget.Budget

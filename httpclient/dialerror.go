@@ -16,6 +16,15 @@ type dialError struct {
 func (e *dialError) Error() string { return e.err.Error() }
 func (e *dialError) Unwrap() error { return e.err }
 
+// bare is the error as net/http has it, where that says by itself how far the
+// connection came: others assert its type, and don't look below ours.
+func bare(err error) error {
+	if dial, ok := err.(*dialError); ok && dial.phase == outcomeOfConnection(dial.err) {
+		return dial.err
+	}
+	return err
+}
+
 // asDialError keeps a phase that is known already.
 func asDialError(phase telemetry.Outcome, err error) *dialError {
 	if known, ok := errors.AsType[*dialError](err); ok {

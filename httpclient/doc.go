@@ -24,8 +24,8 @@
 //
 // Whatever the upstream and the request's body do, a call returns within its
 // bounds, its place is back, its connection is closed or free, and its error names
-// who ended it. Nothing of the caller's is used after that, but that the request's
-// body is closed, once. An unclosed response ends with its context, within 100 ms.
+// who ended it. Nothing of the caller's is used after that, but that a Read of the
+// request's body that was asked for may begin, and that it is closed, once. An unclosed response ends with its context, within 100 ms.
 //
 // While a request's body moves, Plan.BodyIdle bounds each pause, and then
 // Plan.Attempt begins. A body that may block, which is any but a bytes.Reader,

@@ -22,7 +22,7 @@ func (a *attempt) beginDrain() bool {
 	if a.phase != receiving || a.http2 {
 		return false
 	}
-	if a.length > 0 && a.length-a.read > drainBytes {
+	if a.length > 0 && a.length-a.read.Load() > drainBytes {
 		return false
 	}
 	a.phase = draining

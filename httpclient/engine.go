@@ -41,7 +41,7 @@ func (e engine) RoundTrip(req *http.Request) (*http.Response, error) {
 	for try := 0; ; try++ {
 		l := a.lease(try)
 		if err := e.acquire(req, l, a); err != nil {
-			closeBody(req)
+			closeOurs(req)
 			return nil, err
 		}
 		resp, err := l.RoundTrip(req)

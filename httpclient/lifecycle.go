@@ -18,6 +18,8 @@ func (c *Client) Resize(plan capacity.Plan) error {
 	if err != nil {
 		return err
 	}
+	core.resizing.Lock() // or two would leave plan and gate apart
+	defer core.resizing.Unlock()
 	plan, err = plan.Resolve()
 	if err = errors.Join(err, core.options.check(plan, core.target.scheme)); err != nil {
 		return fmt.Errorf("httpclient: %s: %w", core.name, err)

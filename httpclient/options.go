@@ -95,7 +95,9 @@ type Options struct {
 
 	// MaxAge is how long a connection is used, give or take a tenth, so that
 	// changes in DNS are followed and new pods get their share. The default is
-	// 5 min. No request is lost by it.
+	// 5 min. No request is lost by it: a connection is used until its successor
+	// stands, for which there may be one more than planned for a moment, and for as
+	// long as none can be had.
 	MaxAge time.Duration
 
 	// WarmPath is requested with GET on each connection that Warm opens, so that

@@ -44,6 +44,9 @@ func outcomeOf(err error, caller context.Context) telemetry.Outcome {
 // outcomeOfConnection is for errors of a connection that stood, or of net/http's
 // own dial through a proxy.
 func outcomeOfConnection(err error) telemetry.Outcome {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return telemetry.DNS
+	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
 		return telemetry.Connect
 	}

@@ -86,6 +86,13 @@ func TestEveryErrorIsInTheClosedSetAndInTheMetrics(t *testing.T) {
 		if timeout, ok := err.(net.Error); !ok || timeout.Timeout() != (want == telemetry.Timeout) {
 			t.Errorf("%s: Timeout() of %v, want %v", name, err, want == telemetry.Timeout)
 		}
+		if got := ReasonOf(err); string(got) != want.String() {
+			t.Errorf("ReasonOf(%v) = %q, want the word of the metrics, %q", err, got, want)
+		}
+		switch bare := err.(*url.Error).Err.(type) { // some assert the type, and look no deeper
+		case *dialError:
+			t.Errorf("%s: err = %T, want an error as net/http has it", name, bare)
+		}
 		refused := want == telemetry.Busy || want == telemetry.Closed
 		if got := errors.Is(err, offtake.ErrBusy) || errors.Is(err, offtake.ErrClosed); got != refused {
 			t.Errorf("%s: a refusal = %v, want %v", name, got, refused)

@@ -73,21 +73,23 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // serve reads until the body ends or nobody wants more of it, and closes it.
 func (r *reader) serve() {
+	core := r.upload.attempt.call.core
+	defer func() {
+		core.stuck.Add(1)
+		core.shut(r.shut)
+	}()
 	for {
 		select {
 		case n := <-r.want:
 			if !r.begin() {
-				r.close()
 				return
 			}
 			got := r.read(r.memory[:n])
-			if r.finish(got.err) {
-				r.close()
+			if r.finish(got) {
 				return
 			}
 			r.got <- got
 		case <-r.done:
-			r.close()
 			return
 		}
 	}
@@ -103,7 +105,7 @@ func (r *reader) begin() bool {
 
 // finish takes note of a Read that has returned, and says whether it was given
 // up on meanwhile.
-func (r *reader) finish(err error) (late bool) {
+func (r *reader) finish(got result) (late bool) {
 	u := r.upload
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -114,7 +116,7 @@ func (r *reader) finish(err error) (late bool) {
 	if u.closed {
 		return true
 	}
-	u.took(err)
+	u.took(got.n, got.err)
 	return false
 }
 
@@ -144,19 +146,10 @@ func (r *reader) stop() {
 	u.mu.Unlock()
 	switch {
 	case !started:
-		go r.close()
+		u.attempt.call.core.closeApart(r.shut)
 	case reading && wakes(u.body):
 		r.shut()
 	}
-}
-
-// close closes the body, which may block or panic as well as its Read.
-func (r *reader) close() {
-	core := r.upload.attempt.call.core
-	core.stuck.Add(1)
-	defer core.stuck.Add(-1)
-	defer func() { _ = recover() }() // a body that nobody needs any more
-	r.shut()
 }
 
 // shut closes the body once.

@@ -10,7 +10,9 @@ func (c *core) checkRedirect(req *http.Request, via []*http.Request) error {
 	if !c.options.FollowRedirects {
 		return http.ErrUseLastResponse
 	}
-	refused := &RedirectError{Location: req.URL.Redacted(), Hops: len(via) - 1}
+	location := *req.URL
+	location.RawQuery = "" // it may hold secrets, and an error goes to logs
+	refused := &RedirectError{Location: location.Redacted(), Hops: len(via) - 1}
 	if _, err := c.target.resolve(req.URL); err != nil {
 		refused.upstream = c.target.String()
 		return refused

@@ -24,8 +24,8 @@ func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 	}
 	pause := backoff.Request.Pause(l.attempts)
 	if resp != nil {
-		if wait, said := retryafter.Parse(resp.Header.Get("Retry-After"), time.Now(), longestRetryAfter); said {
-			pause = max(pause, wait)
+		if wait, said := retryafter.Parse(resp.Header.Get("Retry-After"), dateOf(resp), longestRetryAfter); said {
+			pause = max(backoff.Request.Half(l.attempts), wait)
 		} else if why == telemetry.RetryBusy {
 			return 0, false // 429 without a word on when
 		}
@@ -40,6 +40,14 @@ func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 	l.core.telemetry.Retry(why)
 	l.eventRetry(why, pause)
 	return pause, true
+}
+
+// dateOf is the upstream's clock, which a date in Retry-After is of.
+func dateOf(resp *http.Response) time.Time {
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		return date
+	}
+	return time.Now()
 }
 
 // lastsUntil says whether the call may still go on at t.
@@ -100,7 +108,9 @@ func retryableStatus(resp *http.Response) (why telemetry.Retry, safe, ok bool) {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
 		why, safe = telemetry.RetryBusy, true
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTooEarly, http.StatusMisdirectedRequest: // refused unprocessed: RFC 8470, section 5.2, and RFC 9110, section 15.5.20
+		why, safe = telemetry.RetryStatus, true
+	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		why = telemetry.RetryStatus
 	default:
 		return 0, false, false

@@ -26,7 +26,7 @@ type unmade struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (unmade) RoundTrip(req *http.Request) (*http.Response, error) {
-	closeBody(req)
+	closeOurs(req)
 	return nil, errUnmade
 }
 
@@ -38,10 +38,16 @@ func (c *Client) http() *http.Client {
 }
 
 // named completes the address in an error of http.Client, which has it as the
-// request does: of a path alone nobody could tell the upstream.
+// request does: of a path alone nobody could tell the upstream. That of a redirect
+// that was refused is the Location as it came, with all its secrets.
 func (c *Client) named(resp *http.Response, err error) (*http.Response, error) {
 	if e, ok := errors.AsType[*url.Error](err); ok && c != nil && c.core != nil && strings.HasPrefix(e.URL, "/") && !strings.HasPrefix(e.URL, "//") {
 		e.URL = c.core.target.String() + e.URL
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		if refused, ok := e.Err.(*RedirectError); ok {
+			e.URL = refused.Location
+		}
 	}
 	return resp, err
 }

@@ -25,6 +25,7 @@ type upload struct {
 	reader   *reader      // nil for what is in memory and can't block
 	progress atomic.Int64 // when the engine last took something, for it has asked for more; -1 before
 	waiting  atomic.Bool  // for the caller's Read
+	gave     atomic.Bool  // something, at the last Read
 
 	mu     sync.Mutex
 	failed error // what the caller's Read ended with
@@ -117,12 +118,13 @@ func (u *upload) Read(p []byte) (int, error) {
 		return 0, errLeft
 	}
 	n, err := u.body.Read(p)
-	u.took(err)
+	u.took(n, err)
 	return n, err
 }
 
-// took takes note of how a Read ended. The mutex is held.
-func (u *upload) took(err error) {
+// took takes note of what a Read gave, and how it ended. The mutex is held.
+func (u *upload) took(n int, err error) {
+	u.gave.Store(n > 0)
 	switch err {
 	case nil:
 		return
@@ -173,8 +175,11 @@ func (u *upload) state() (over bool, failed error) {
 // once all is sent, another bound begins to hold.
 func (a *attempt) moved(u *upload) {
 	now := a.call.now()
-	first := u.progress.Swap(int64(now)) < 0
+	first := u.progress.Load() < 0
 	over, _ := u.state()
+	if first || over || u.gave.Load() { // a Read that gives nothing is no progress
+		u.progress.Store(int64(now))
+	}
 	if !first && !over {
 		return // the timer will find out
 	}

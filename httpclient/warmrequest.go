@@ -23,6 +23,29 @@ func (c *core) warmRequest(ctx context.Context) *http.Request {
 	return req.WithContext(ctx)
 }
 
+// warmBy sends the request. What the transport of Options.Wrap does wrong is an
+// error, and no end of the process: nobody else could recover on these goroutines.
+func warmBy(engine http.RoundTripper, req *http.Request) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in the transport of Options.Wrap: %v", v)
+		}
+	}()
+	resp, err := engine.RoundTrip(req)
+	switch {
+	case err != nil:
+		return err
+	case resp == nil:
+		return errNothing
+	case resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	if err := unasked(resp, req); err != nil {
+		return err
+	}
+	return finishWarm(req, resp)
+}
+
 // finishWarm drains the response, or its connection would not be kept.
 func finishWarm(req *http.Request, resp *http.Response) error {
 	defer resp.Body.Close()

@@ -67,7 +67,11 @@ func (e report) Dialed(took time.Duration, err *pool.DialError) {
 func (e report) Closed(age time.Duration) { e.core.telemetry.ConnectionClosed(age) }
 
 // TurnedDown implements pool.Events: a connection is a place then, for good.
-func (e report) TurnedDown() { e.core.gate.Resize(e.core.limitsOf(*e.core.plan.Load())) }
+func (e report) TurnedDown() {
+	e.core.resizing.Lock()
+	defer e.core.resizing.Unlock()
+	e.core.gate.Resize(e.core.limitsOf(*e.core.plan.Load()))
+}
 
 // Judged implements pool.Events.
 func (e report) Judged(endpoint.Change) {}
@@ -80,15 +84,7 @@ func (c *core) CloseIdleConnections() { c.pool.CloseIdle() }
 func (c *core) prove(ctx context.Context, on http.RoundTripper) error {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, proofKey{}, on), c.plan.Load().Attempt)
 	defer cancel()
-	req := c.warmRequest(ctx)
-	resp, err := c.engine.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	if err := unasked(resp, req); err != nil {
-		return err
-	}
-	return finishWarm(req, resp)
+	return warmBy(c.engine, c.warmRequest(ctx))
 }
 
 // tlsConfig is Base's, or a new one.

@@ -28,6 +28,13 @@ func (e Exponential) Pause(n int) time.Duration {
 	return rand.N(bound + 1)
 }
 
+// Half is Pause with a floor of half its bound: for retries that the other side
+// has allowed at once, and that would else come back in no time.
+func (e Exponential) Half(n int) time.Duration {
+	half := e.Bound(n) / 2
+	return half + rand.N(half+1)
+}
+
 // Sleep waits for d, or until ctx ends, and then returns its cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {

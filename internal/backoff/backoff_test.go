@@ -38,6 +38,18 @@ func TestPausesFillTheWholeRange(t *testing.T) {
 	}
 }
 
+func TestAHalvedPauseHasAFloor(t *testing.T) {
+	e := Exponential{Base: 20 * time.Millisecond, Cap: time.Second}
+	for n := range 10 {
+		if got, most := e.Half(n+1), e.Bound(n+1); got < most/2 || got > most {
+			t.Errorf("Half(%d) = %v, want within [%v, %v]", n+1, got, most/2, most)
+		}
+	}
+	if got := (Exponential{}).Half(1); got != 0 {
+		t.Errorf("Half(1) of the zero value = %v, want 0s", got)
+	}
+}
+
 func TestTheZeroValueDoesNotPause(t *testing.T) {
 	if got := (Exponential{}).Pause(5); got != 0 {
 		t.Errorf("Pause(5) = %v, want 0s", got)

@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -19,12 +18,13 @@ type wire struct {
 	wrote, read atomic.Int64 // bytes
 	heard       atomic.Int64 // HTTP/2 alone: when bytes last came, in nanoseconds after born
 	closed      atomic.Bool
+	ended       chan struct{} // closed with it
 	upgraded    atomic.Bool
 	peek        peeker
 }
 
 func newWire(raw net.Conn, p *Pool, endpoint string) *wire {
-	w := &wire{Conn: raw, pool: p, endpoint: endpoint, born: time.Now()}
+	w := &wire{Conn: raw, pool: p, endpoint: endpoint, born: time.Now(), ended: make(chan struct{})}
 	w.peek.init(raw)
 	return w
 }
@@ -53,8 +53,14 @@ func (w *wire) Write(p []byte) (int, error) {
 }
 
 func (w *wire) hold(err error) error {
-	if err != nil && !w.shared.Load() && !errors.Is(err, net.ErrClosed) && w.read.Load() > 0 {
-		<-time.After(writeGrace)
+	if err == nil || w.shared.Load() {
+		return err
+	}
+	grace := time.NewTimer(writeGrace)
+	defer grace.Stop()
+	select {
+	case <-w.ended: // by ourselves: nothing more is wanted
+	case <-grace.C:
 	}
 	return err
 }
@@ -102,8 +108,12 @@ func (w *wire) downgrade() {
 
 // Close implements net.Conn. Closing twice counts once.
 func (w *wire) Close() error {
+	first := w.closed.CompareAndSwap(false, true)
+	if first {
+		close(w.ended)
+	}
 	err := w.Conn.Close()
-	if w.closed.CompareAndSwap(false, true) {
+	if first {
 		w.downgrade()
 		w.pool.options.Events.Closed(time.Since(w.born))
 	}
