@@ -50,6 +50,7 @@ type attempt struct {
 	connected   time.Duration // has it since; before that, waits for it since
 	phase       phase
 	due         time.Duration // when the timer has something to say
+	overdue     bool          // has met a bound that is only observed
 	cause       error         // what this client ended the attempt with, if it did
 	timer       *timer
 	upload      *upload // nil for a request without a body, or with a short one in memory
@@ -142,6 +143,10 @@ func (a *attempt) receive(resp *http.Response) error {
 		resp.Body = http.NoBody
 	}
 	if err := unasked(resp, a.request); err != nil {
+		return err
+	}
+	if err := l.core.headerTooLong(resp.Header); err != nil {
+		resp.Body.Close()
 		return err
 	}
 	a.mu.Lock()

@@ -167,7 +167,7 @@ func TestTheErrorOfACallNamesWhoeverEndedItAndHowItsContextDid(t *testing.T) {
 					if tc.outcome == "timeout" && (!errors.As(err, &timeout) || !timeout.Timeout()) {
 						t.Errorf("Do() = %v, want a net.Error that says Timeout", err)
 					}
-					synctest.Wait() // the timer may be the one that records it
+					synctest.Wait() // the timer may be the one that ends the call
 					wantCount(t, c, "request_duration_seconds", tc.outcome, 1)
 				})
 			})

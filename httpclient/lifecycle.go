@@ -41,11 +41,13 @@ func (c *core) limitsOf(p capacity.Plan) gate.Limits {
 	return gate.Limits{Places: places, Queue: max(0, p.Queue), Wait: p.Wait}
 }
 
-// Observe switches observe mode, for the gate, the retry budget and
-// Options.MaxBody: in it every decision is made and counted
+// Observe switches observe mode. In it every decision is made and counted
 // (offtake_client_refused_total and offtake_client_limited_total with
-// observed="true"), and none is applied. The limits on connections and dials are lifted
-// with that on places.
+// observed="true"), and none is applied: places and the queue for them, Attempt,
+// BodyIdle, Deadline, MaxBody, MaxHeader if Options.Observe was set, retries, of which
+// none is sent, and the number of connections. A call then ends when its upstream
+// or its caller does, as with net/http. What is configuration holds in both modes:
+// redirects, Gzip, proxy, hosts, protocols, Connect, Idle, MaxAge.
 func (c *Client) Observe(on bool) {
 	if core, err := c.alive(); err == nil {
 		core.observe(on)

@@ -11,12 +11,17 @@ import (
 type limit uint8
 
 const (
-	limitRetries limit = iota // the budget had none left
-	limitBody                 // Options.MaxBody
+	limitRetries  limit = iota // the budget had none left
+	limitBody                  // Options.MaxBody
+	limitHeader                // Options.MaxHeader, of a client that began in observe mode
+	limitAttempt               // Plan.Attempt
+	limitBodyIdle              // Plan.BodyIdle
+	limitDeadline              // Plan.Deadline
+	limitRetry                 // a retry, which in observe mode is not sent
 	limitCount
 )
 
-var limitNames = [limitCount]string{"retry_budget", "body"}
+var limitNames = [limitCount]string{"retry_budget", "body", "header", "attempt", "body_idle", "deadline", "retry"}
 
 type limits struct {
 	observing        atomic.Bool
@@ -31,6 +36,17 @@ func (s *limits) apply(l limit) bool {
 	}
 	s.applied[l].Add(1)
 	return true
+}
+
+// ofPhase is the limit that a phase runs out of.
+func ofPhase(p Phase) limit {
+	switch p {
+	case PhaseBodyIdle:
+		return limitBodyIdle
+	case PhaseDeadline:
+		return limitDeadline
+	}
+	return limitAttempt
 }
 
 func (s *limits) counts() []telemetry.Refusals {

@@ -107,7 +107,8 @@ type Options struct {
 	WarmPath string
 
 	// Observe starts the client in observe mode: every decision of its limits is
-	// made and counted, and none is applied. The default is off. See Client.Observe.
+	// made and counted, and none is applied: no answer is another than without this
+	// client. The default is off. See Client.Observe.
 	Observe bool
 
 	// Registerer takes the metrics. The default is prometheus.DefaultRegisterer.

@@ -34,6 +34,12 @@ func (l *call) again(resp *http.Response, err error) (time.Duration, bool) {
 		return 0, false
 	}
 	now := time.Now()
+	if l.core.limits.observing.Load() {
+		if l.lastsUntil(now.Add(pause + l.leastUseful())) {
+			l.core.limits.apply(limitRetry)
+		}
+		return 0, false
+	}
 	if until := now.Add(pause + l.leastUseful()); !l.lastsUntil(until) || !l.afford(now) {
 		return 0, false
 	}
@@ -64,11 +70,7 @@ func (l *call) afford(now time.Time) bool {
 	if l.core.budget.Take(now) {
 		return true
 	}
-	if l.core.limits.apply(limitRetries) {
-		return false
-	}
-	l.core.budget.Charge(now)
-	return true
+	return !l.core.limits.apply(limitRetries)
 }
 
 // leastUseful is the time that another attempt must have to be worth sending:

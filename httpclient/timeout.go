@@ -6,8 +6,11 @@ import (
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
+// never is when a bound is met that is not applied.
+const never = 1 << 62
+
 // timeoutLocked says which bound an attempt has met, and what is to be thought of
-// its connection.
+// its connection. In observe mode it is nil, and the attempt has no bounds any more.
 func (a *attempt) timeoutLocked() error {
 	l := a.call
 	e := &TimeoutError{Upstream: l.core.name, Phase: PhaseAttempt, Limit: l.plan.Attempt}
@@ -30,6 +33,11 @@ func (a *attempt) timeoutLocked() error {
 	}
 	if a.due >= l.plan.Deadline && !(l.stream && (a.phase == receiving || uploading)) {
 		e.Phase, e.Limit = PhaseDeadline, l.plan.Deadline
+	}
+	if a.phase != draining && !l.core.limits.apply(ofPhase(e.Phase)) {
+		a.overdue = true
+		a.due = never
+		return nil
 	}
 	if a.on != nil && !e.Unread && !e.Unsent {
 		a.on.Silent(l.start.Add(silent))

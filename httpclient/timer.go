@@ -82,7 +82,11 @@ func (a *attempt) expire(t *timer) {
 		a.mu.Unlock()
 		return
 	case a.cause == nil:
-		a.cause = a.timeoutLocked()
+		if a.cause = a.timeoutLocked(); a.cause == nil { // observed
+			t.reset(a.nextLook(now))
+			a.mu.Unlock()
+			return
+		}
 	}
 	cause, phase, wire := a.cause, a.phase, a.wire
 	a.mu.Unlock()
@@ -103,6 +107,9 @@ func (a *attempt) expire(t *timer) {
 // for too long, or the whole call is over.
 func (a *attempt) bodyDueLocked() time.Duration {
 	l := a.call
+	if a.overdue {
+		return never
+	}
 	moved := a.progress.Load()
 	if a.upload != nil {
 		moved = max(moved, a.upload.progress.Load())

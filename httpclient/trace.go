@@ -39,10 +39,11 @@ func (a *attempt) Value(key any) any {
 // Deadline implements context.Context, for wrappers that look at it.
 func (a *attempt) Deadline() (time.Time, bool) {
 	bound := a.call.start.Add(a.call.plan.Deadline)
-	if d, ok := a.Context.Deadline(); ok && (a.call.stream || d.Before(bound)) {
+	open := a.call.stream || a.call.core.limits.observing.Load()
+	if d, ok := a.Context.Deadline(); ok && (open || d.Before(bound)) {
 		return d, true
 	}
-	if a.call.stream {
+	if open {
 		return time.Time{}, false
 	}
 	return bound, true

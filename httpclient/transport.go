@@ -8,9 +8,9 @@ import (
 // newTransport makes a transport that makes connections: what is set here is what
 // only it can do. Of Base it takes what is said to be taken, field by field: a
 // clone would bring along what others have registered with it.
-func newTransport(o Options) *http.Transport {
+func newTransport(o Options, attempt time.Duration) *http.Transport {
 	t := &http.Transport{
-		ExpectContinueTimeout:  time.Second,
+		ExpectContinueTimeout:  min(time.Second, attempt/4), // or there would be no time left for the answer
 		MaxResponseHeaderBytes: o.MaxHeader,
 		DisableCompression:     !o.Gzip,
 		HTTP2:                  http2Config(o.Base),
@@ -22,7 +22,13 @@ func newTransport(o Options) *http.Transport {
 		t.GetProxyConnectHeader = base.GetProxyConnectHeader
 		t.WriteBufferSize, t.ReadBufferSize = base.WriteBufferSize, base.ReadBufferSize
 		if base.ExpectContinueTimeout > 0 {
-			t.ExpectContinueTimeout = base.ExpectContinueTimeout
+			t.ExpectContinueTimeout = min(t.ExpectContinueTimeout, base.ExpectContinueTimeout)
+		}
+	}
+	if o.Observe { // then headerTooLong applies it
+		t.MaxResponseHeaderBytes = 0
+		if o.Base != nil {
+			t.MaxResponseHeaderBytes = o.Base.MaxResponseHeaderBytes
 		}
 	}
 	return t

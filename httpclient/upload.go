@@ -199,6 +199,9 @@ func (a *attempt) moved(u *upload) {
 // the engine took.
 func (a *attempt) sendDueLocked() time.Duration {
 	l := a.call
+	if a.overdue {
+		return never
+	}
 	due := a.entered + l.plan.Attempt
 	if u := a.upload; u != nil {
 		if moved := time.Duration(u.progress.Load()); moved >= 0 {

@@ -19,7 +19,7 @@ func newPool(c *core) *pool.Pool {
 	o := c.options
 	po := pool.Options{
 		Scheme: c.target.scheme, Hosts: c.target.names(), Address: c.target.dialAddressOf,
-		Protocols: *o.Protocols, Maker: func(*http.Protocols) *http.Transport { return newTransport(o) }, TLS: tlsConfig(o),
+		Protocols: *o.Protocols, Maker: func(*http.Protocols) *http.Transport { return newTransport(o, c.plan.Load().Attempt) }, TLS: tlsConfig(o),
 		Connect: o.Connect, Longest: longestConnect, Idle: o.Idle, MaxAge: o.MaxAge,
 		Events: report{c},
 	}
