@@ -89,7 +89,7 @@ func (k *keeper) lost() {
 
 func (k *keeper) laterLocked() {
 	least := k.looked.Add(soon << min(k.failures, 6))
-	k.timer.Reset(max(0, time.Until(least), time.Until(k.notBefore)))
+	k.timer.Reset(max(1, time.Until(least), time.Until(k.notBefore)))
 }
 
 // look opens what is missing. It runs on the timer's goroutine.

@@ -83,7 +83,7 @@ func (p *Pool) tryAll(ctx context.Context, network string, order []netip.AddrPor
 			}
 			p.remember(r.at, false)
 			failed = append(failed, r)
-			next.Reset(0)
+			next.Reset(1)
 		}
 	}
 	cancel()
