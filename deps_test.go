@@ -36,6 +36,8 @@ var allowed = map[string][]string{
 	"internal/backoff":         {},
 	"internal/retryafter":      {},
 	"internal/cause":           {},
+	"internal/endpoint":        {},                                                            // both clients are to judge by it
+	"internal/pool":            {"internal/backoff", "internal/endpoint", "internal/pipenet"}, // knows nothing of calls
 	"internal/incoming":        {},
 	"internal/loopback":        {},
 	"internal/pipenet":         {},

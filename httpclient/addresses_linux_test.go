@@ -15,59 +15,72 @@ import (
 )
 
 func TestConnectionsSpreadOverAllAddresses(t *testing.T) {
-	c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 12}, nil)
-	d := c.core.dialer
-	server := newListener(t, "127.0.0.1:0")
-	_, port, _ := net.SplitHostPort(server.Addr().String())
-	d.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
-		return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3")}, nil
+	var at [3]atomic.Int32
+	port := serveAt(t, &at[0], "127.0.0.1:0")
+	serveAt(t, &at[1], "127.0.0.2:"+port)
+	serveAt(t, &at[2], "127.0.0.3:"+port)
+	c := newClient(t, "http://upstream.example:"+port, capacity.Plan{InFlight: 12}, named("127.0.0.1", "127.0.0.2", "127.0.0.3"))
+	if err := c.Warm(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	for _, more := range []string{"127.0.0.2:", "127.0.0.3:"} {
-		newListener(t, more+port)
-	}
-	got := make(map[string]int)
-	for range 12 {
-		conn, err := d.connectTCP(t.Context(), "tcp", "upstream.example:"+port)
-		if err != nil {
-			t.Fatal(err)
-		}
-		host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
-		got[host]++
-		conn.Close()
-	}
-	for host, n := range got {
-		if n != 4 || len(got) != 3 {
-			t.Errorf("connections to %s = %d of %v, want 4 to each of 3", host, n, got)
+	for i := range at {
+		if n := at[i].Load(); n != 4 {
+			t.Errorf("connections to 127.0.0.%d = %d, want 4 to each of 3", i+1, n)
 		}
 	}
 }
 
 func TestADeadAddressCostsNoMoreThanItsOwnTime(t *testing.T) {
-	c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 1}, &Options{Connect: 100 * time.Millisecond})
-	d := c.core.dialer
-	server := newListener(t, "127.0.0.1:0")
-	_, port, _ := net.SplitHostPort(server.Addr().String())
-	d.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
-		// RFC 5737 keeps the first for documentation: nobody answers there.
-		return []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("127.0.0.1")}, nil
-	}
-	for range 2 { // each comes first once
-		conn, err := d.connectTCP(t.Context(), "tcp", "upstream.example:"+port)
+	var dials atomic.Int32
+	port := serveAt(t, &dials, "127.0.0.1:0")
+	// RFC 5737 keeps the first for documentation: nobody answers there.
+	c := newClient(t, "http://upstream.example:"+port, capacity.Plan{InFlight: 1}, named("192.0.2.1", "127.0.0.1"))
+	for range 3 {
+		resp, err := get(t, c, "/")
 		if err != nil {
-			t.Fatalf("connect = %v, want the second address to do", err)
+			t.Fatalf("call = %v, want the second address to do", err)
 		}
-		conn.Close()
+		read(t, resp)
+		c.CloseIdleConnections()
+	}
+	if got := dials.Load(); got != 3 {
+		t.Errorf("connections = %d, want 3", got)
 	}
 }
 
+// serveAt serves at an address, counts its connections, and returns the port.
+func serveAt(t *testing.T, conns *atomic.Int32, address string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: slow(0), ConnState: func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}}
+	go s.Serve(l)
+	t.Cleanup(func() { s.Close() })
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
 func TestTrafficFollowsDNSWithinTheAge(t *testing.T) {
-	var at [2]atomic.Int32
+	var at, open [2]atomic.Int32
 	serve := func(i int, address string) net.Listener {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { at[i].Add(1) })}
+		s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { at[i].Add(1) }), ConnState: func(_ net.Conn, s http.ConnState) {
+			switch s {
+			case http.StateNew:
+				open[i].Add(1)
+			case http.StateClosed:
+				open[i].Add(-1)
+			}
+		}}
 		go s.Serve(l)
 		t.Cleanup(func() { s.Close() })
 		return l
@@ -76,25 +89,24 @@ func TestTrafficFollowsDNSWithinTheAge(t *testing.T) {
 	_, port, _ := net.SplitHostPort(first.Addr().String())
 	serve(1, "127.0.0.2:"+port)
 
-	c := newClient(t, "http://upstream.example:"+port, capacity.Plan{InFlight: 4}, &Options{MaxAge: 20 * time.Millisecond})
 	var moved atomic.Bool
-	c.core.dialer.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
+	c := newClient(t, "http://upstream.example:"+port, capacity.Plan{InFlight: 4}, &Options{MaxAge: 20 * time.Millisecond, Resolver: func(context.Context) ([]netip.AddrPort, time.Time, error) {
 		if moved.Load() {
-			return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
+			return addresses("127.0.0.2"), time.Time{}, nil
 		}
-		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-	}
+		return addresses("127.0.0.1"), time.Time{}, nil
+	}})
 	together(t, c, 4)
 	moved.Store(true)
-	<-time.After(25 * time.Millisecond) // older than any jitter allows
+	eventually(t, "each connection has its successor", func() bool { return open[1].Load() > 0 && open[0].Load() == 0 })
 	before := at[0].Load()
 	for range 10 {
 		together(t, c, 4)
 	}
-	if got := at[0].Load() - before; got > 4 {
-		t.Errorf("requests to the old address after its connections' age = %d, want 4 at the most: one on each", got)
+	if got := at[0].Load() - before; got > 0 {
+		t.Errorf("requests to the old address after its connections' age = %d, want none", got)
 	}
-	if got := at[1].Load(); got < 36 {
-		t.Errorf("requests to the new address = %d, want at least 36", got)
+	if got := at[1].Load(); got != 40 {
+		t.Errorf("requests to the new address = %d, want 40", got)
 	}
 }

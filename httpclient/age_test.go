@@ -2,7 +2,6 @@ package httpclient
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,11 +14,10 @@ import (
 
 func TestOldConnectionsAreReplacedWithoutLosingARequest(t *testing.T) {
 	for _, protocol := range []string{"http", "https", "HTTP/2.0"} {
-		c, dials := counted(t, capacity.Plan{InFlight: 4, Attempts: capacity.NoRetry}, protocol, func(w http.ResponseWriter, r *http.Request) {
+		c, dials := counted(t, capacity.Plan{InFlight: 4, Attempts: capacity.NoRetry}, protocol, &Options{MaxAge: 5 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
 			<-time.After(time.Millisecond) // or it would be over before anything is old
 			io.Copy(w, r.Body)
 		})
-		c.core.options.MaxAge = 5 * time.Millisecond // before the first connection
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {
@@ -45,24 +43,6 @@ func TestOldConnectionsAreReplacedWithoutLosingARequest(t *testing.T) {
 			t.Errorf("%s: connections = %d, want more than 4: old ones are replaced", protocol, got)
 		}
 		wantIdle(t, c)
-	}
-}
-
-func TestConnectionsOpenedTogetherAgeApart(t *testing.T) {
-	c := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 1000}, &Options{MaxAge: 100 * time.Second})
-	now := time.Now()
-	var earliest, latest time.Duration = time.Hour, 0
-	for range 200 {
-		a, b := net.Pipe()
-		b.Close()
-		c.core.dialer.slots.TryEnter()
-		conn := c.core.dialer.adopt(a, "upstream.example:80")
-		age := conn.retire.Sub(now)
-		earliest, latest = min(earliest, age), max(latest, age)
-		conn.Close()
-	}
-	if earliest < 90*time.Second || latest > 111*time.Second || latest-earliest < 10*time.Second {
-		t.Errorf("ages from %v to %v, want them spread over 90s to 110s", earliest, latest)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/offtake-go/offtake/internal/pool"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -44,10 +45,11 @@ type attempt struct {
 	ending sync.Mutex // held by whoever ends the attempt, until all of it is done
 
 	mu          sync.Mutex
-	connections int           // how many this attempt was given: more than one are silent retries
-	conn        *conn         // nil if unknown
+	connections int         // how many this attempt was given: more than one are silent retries
+	first       pool.Lease  // of connections: for almost every attempt the only one
+	on          *pool.Lease // the latest; nil before
+	leased      bool
 	connected   time.Duration // has it since; before that, waits for it since
-	dials       []func()      // see whenServed
 	phase       phase
 	due         time.Duration // when the timer has something to say
 	overdue     bool          // has met a bound that is only observed
@@ -169,7 +171,7 @@ func (a *attempt) receive(resp *http.Response) error {
 			a.timer.reset(a.nextLook(now))
 		}
 	}
-	wait, on := now-a.connected, a.conn
+	wait, on := now-a.connected, a.on
 	a.mu.Unlock()
 	l.core.telemetry.Headers(wait)
 	if resp.StatusCode >= http.StatusTooManyRequests {
@@ -178,7 +180,7 @@ func (a *attempt) receive(resp *http.Response) error {
 	resp.Request = l.request
 	if bodiless {
 		if on != nil && resp.StatusCode == http.StatusSwitchingProtocols {
-			on.upgrade()
+			on.Upgraded()
 		}
 		a.finish()
 		return nil
@@ -265,8 +267,7 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 	defer a.ending.Unlock()
 	hadBody := a.phase != sending
 	a.phase, a.outcome = ended, o
-	final, timer, cause, u := a.final, a.timer, a.cause, a.upload
-	a.servedLocked()
+	final, timer, cause, on, u := a.final, a.timer, a.cause, a.on, a.upload
 	a.mu.Unlock()
 
 	l := a.call
@@ -275,20 +276,20 @@ func (a *attempt) endLocked(o telemetry.Outcome) {
 		c.stopTimer(timer)
 	}
 	c.gate.Leave()
+	since := l.now()
+	now := l.start.Add(since)
+	if on != nil {
+		on.Done(now)
+	}
 	if u != nil {
 		u.leave()
 	}
-	if c.dialer.wanting.Load() > 0 {
-		c.dialer.makeRoom()
-	}
-	since := l.now()
-	now := l.start.Add(since)
 	c.flow.Held(now, since-a.entered)
 	c.telemetry.Attempt(o)
 	if hadBody {
 		c.telemetry.Body(since - a.received)
 	}
-	if o < telemetry.Status5xx && o != telemetry.Status429 {
+	if o.Pays() {
 		c.budget.Success(now)
 	}
 	if final {
@@ -304,4 +305,30 @@ func (a *attempt) settle() (telemetry.Outcome, bool) {
 	defer a.mu.Unlock()
 	a.final = true
 	return a.outcome, a.phase == ended
+}
+
+// lease is where the connection of one try of the attempt is kept. A wrapper may
+// send more than one request at a time.
+func (a *attempt) lease(try int) *pool.Lease {
+	if a == nil {
+		return new(pool.Lease)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if try > 0 || a.leased {
+		return new(pool.Lease)
+	}
+	a.leased = true
+	return &a.first
+}
+
+// took takes note of the connection that the attempt has now.
+func (a *attempt) took(on *pool.Lease) {
+	a.mu.Lock()
+	before := a.on
+	a.on = on
+	a.mu.Unlock()
+	if before != nil {
+		before.Done(time.Now())
+	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func TestClosingASmallUnreadBodyKeepsTheConnection(t *testing.T) {
-	c, dials := counted(t, capacity.Plan{InFlight: 1}, "http", func(w http.ResponseWriter, _ *http.Request) {
+	c, dials := counted(t, capacity.Plan{InFlight: 1}, "http", nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Write(make([]byte, 8<<10))
 	})
 	for range 20 {

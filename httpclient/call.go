@@ -12,6 +12,7 @@ import (
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/internal/backoff"
 	"github.com/offtake-go/offtake/internal/gate"
+	"github.com/offtake-go/offtake/internal/pool"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -29,9 +30,10 @@ type call struct {
 	stream   bool            // the deadline ends with the headers
 	method   telemetry.Method
 	attempts int
-	code     int   // of the response that is returned
-	earlier  error // how the attempt before ended
-	oneShot  bool  // would have been repeated, if its body could be had again
+	code     int        // of the response that is returned
+	earlier  error      // how the attempt before ended
+	oneShot  bool       // would have been repeated, if its body could be had again
+	failedOn *pool.Conn // the connection of an attempt that failed
 	first    attempt
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/internal/budget"
 	"github.com/offtake-go/offtake/internal/gate"
+	"github.com/offtake-go/offtake/internal/pool"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -38,12 +39,9 @@ type core struct {
 	telemetry *telemetry.Client
 	tracer    *telemetry.Tracer
 	flow      telemetry.Flow
-	dialer    *dialer
-	transport *http.Transport   // for HTTP/1.1
-	streams   *streams          // for HTTP/2; nil if it is not wanted
-	engine    http.RoundTripper // one of the two, wrapped by the user
+	pool      *pool.Pool
+	engine    http.RoundTripper // on the pool, wrapped by the user
 	limits    limits
-	warmer    warmer
 	timers    sync.Pool    // of *timer
 	stuck     atomic.Int64 // see Stats.Stuck
 }
@@ -70,15 +68,9 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 		budget:  budget.New(plan.RetryShare),
 		tracer:  telemetry.NewTracer(o.TracerProvider),
 	}
-	c.warmer.core = c
 	c.plan.Store(&plan)
-	c.dialer = newDialer(c)
-	c.transport = newTransport(c)
-	c.engine = c.transport
-	if o.wantsStreams(to.scheme) {
-		c.streams = newStreams(c)
-		c.engine = c.streams
-	}
+	c.pool = newPool(c)
+	c.engine = engine{c}
 	if o.Wrap != nil {
 		c.engine = o.Wrap(sent{c.engine})
 	}
@@ -91,7 +83,7 @@ func New(target string, plan capacity.Plan, options *Options) (*Client, error) {
 		Registerer: o.Registerer, MeterProvider: o.MeterProvider, State: c.state,
 	})
 	if err != nil {
-		c.dialer.close()
+		c.pool.Close()
 		return nil, fmt.Errorf("httpclient: Options.%w", err)
 	}
 	return &Client{

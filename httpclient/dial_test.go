@@ -31,8 +31,20 @@ func offline(t *testing.T, plan capacity.Plan, dial dialFunc, test func(t *testi
 	})
 }
 
-func nowhere(context.Context, string, string) ([]netip.Addr, error) {
-	return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+func nowhere(context.Context) ([]netip.AddrPort, time.Time, error) {
+	return nil, time.Time{}, &net.DNSError{Err: "no such host", IsNotFound: true}
+}
+
+// named is a client whose target has these addresses.
+func named(at ...string) *Options {
+	return &Options{Resolver: func(context.Context) ([]netip.AddrPort, time.Time, error) { return addresses(at...), time.Time{}, nil }}
+}
+
+func addresses(at ...string) (all []netip.AddrPort) {
+	for _, a := range at {
+		all = append(all, netip.AddrPortFrom(netip.MustParseAddr(a), 0))
+	}
+	return all
 }
 
 func hang(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -52,7 +64,7 @@ func TestAHungDialIsBoundedAndGivesThePlaceBack(t *testing.T) {
 		wantIdle(t, c)
 		wantCount(t, c, "attempts_total", "connect", 1)
 		<-time.After(longestConnect) // the dial goes on for the next call, but not for ever
-		if n := c.core.dialer.slots.Snapshot().InFlight; n != 0 {
+		if n := c.core.pool.Counts().Dialing; n != 0 {
 			t.Errorf("slots taken after %v = %d, want 0", longestConnect, n)
 		}
 	})
@@ -116,8 +128,8 @@ func TestWaitersFailTogetherWhenEveryDialFails(t *testing.T) {
 		return nil, refused
 	}, func(t *testing.T, c *Client) {
 		wantAllRefused(t, c, refused, 100*time.Millisecond)
-		if got := dials.Load(); got != dialsAtOnce {
-			t.Errorf("dials = %d, want %d", got, dialsAtOnce)
+		if got := dials.Load(); got != 8 {
+			t.Errorf("dials = %d, want 8: as many as there may be at once", got)
 		}
 		wantCount(t, c, "request_duration_seconds", "connect", 20)
 	})
@@ -135,16 +147,13 @@ func TestALookUpThatFailsIsDNS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plan := capacity.Plan{InFlight: 1, Deadline: time.Second, Attempts: 2}
-				c := newClient(t, "http://upstream.example", plan, nil)
-				looked := 0
-				c.core.dialer.lookup = func(ctx context.Context, _, _ string) ([]netip.Addr, error) {
-					looked++
+				c := newClient(t, "http://upstream.example", plan, &Options{Resolver: func(ctx context.Context) ([]netip.AddrPort, time.Time, error) {
 					if tt.err == context.DeadlineExceeded {
 						<-ctx.Done()
-						return nil, ctx.Err()
+						return nil, time.Time{}, ctx.Err()
 					}
-					return nil, tt.err
-				}
+					return nil, time.Time{}, tt.err
+				}})
 				_, err := get(t, c, "/")
 				if got := outcomeOf(err, t.Context()); got != telemetry.DNS {
 					t.Errorf("outcome of %v = %v, want dns", err, got)

@@ -108,7 +108,7 @@ func slow(d time.Duration) http.HandlerFunc {
 // counted is a loopback server that counts the connections it has accepted. It
 // speaks "http" or "https" in HTTP/1.1, or one of "HTTP/1.1" and "HTTP/2.0" over
 // TLS.
-func counted(t *testing.T, plan capacity.Plan, protocol string, handler http.HandlerFunc) (*Client, func() int64) {
+func counted(t *testing.T, plan capacity.Plan, protocol string, o *Options, handler http.HandlerFunc) (*Client, func() int64) {
 	t.Helper()
 	var n atomic.Int64
 	server := httptest.NewUnstartedServer(handler)
@@ -118,7 +118,9 @@ func counted(t *testing.T, plan capacity.Plan, protocol string, handler http.Han
 			n.Add(1)
 		}
 	}
-	o := new(Options)
+	if o == nil {
+		o = new(Options)
+	}
 	switch protocol {
 	case "http":
 		server.Start()

@@ -34,15 +34,12 @@ func TestIdleConnectionsAreClosedAfterTheirTime(t *testing.T) {
 			if got := c.Stats().Open; got != 0 {
 				t.Errorf("%s: connections after %v idle = %d, want 0", name, c.core.options.Idle, got)
 			}
-			if c.core.transport.IdleConnTimeout <= 0 {
-				t.Errorf("%s: IdleConnTimeout = %v, want it set", name, c.core.transport.IdleConnTimeout)
-			}
 		})
 	}
 }
 
 func TestAThousandCallsNeedAConnectionForEachPlace(t *testing.T) {
-	c, dials := counted(t, capacity.Plan{InFlight: 20}, "http", slow(0))
+	c, dials := counted(t, capacity.Plan{InFlight: 20}, "http", nil, slow(0))
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {

@@ -30,8 +30,7 @@ func TestAnUpstreamThatClosesEverythingIsNotDialedWithoutEnd(t *testing.T) {
 		}
 		dials.Store(0)
 		closing.Store(true)
-		for c.core.dialer.stash.dropOldest(-1) {
-		}
+		c.CloseIdleConnections()
 		<-time.After(10 * time.Minute)
 		if got := dials.Load(); got == 0 || got > 600 {
 			t.Errorf("dials in ten minutes = %d, want some, and no more than one a second", got)

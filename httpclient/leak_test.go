@@ -30,7 +30,7 @@ func ours() int {
 func TestNothingIsLeftAfterClose(t *testing.T) {
 	for _, protocol := range []string{"http", "https", "HTTP/2.0"} {
 		before := ours()
-		c, _ := counted(t, capacity.Plan{InFlight: 8}, protocol, slow(time.Millisecond))
+		c, _ := counted(t, capacity.Plan{InFlight: 8}, protocol, nil, slow(time.Millisecond))
 		if err := c.Warm(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 		cancel()
 		c.Close()
 		eventually(t, protocol+": the end of all goroutines", func() bool { return ours() <= before })
-		if got := c.core.dialer.open(); got != 0 {
+		if got := c.Stats().Open; got != 0 {
 			t.Errorf("%s: connections after Close = %d, want 0", protocol, got)
 		}
 	}

@@ -24,17 +24,10 @@ func (c *Client) Resize(plan capacity.Plan) error {
 	if err = errors.Join(err, core.options.check(plan, core.target.scheme)); err != nil {
 		return fmt.Errorf("httpclient: %s: %w", core.name, err)
 	}
-	fewer := plan.Connections < core.plan.Load().Connections
 	core.plan.Store(&plan)
 	core.budget.Resize(plan.RetryShare)
-	core.dialer.resize(plan)
+	core.pool.Resize(sizesOf(plan))
 	core.gate.Resize(core.limitsOf(plan))
-	if core.streams != nil {
-		core.streams.resize()
-	}
-	if fewer {
-		core.CloseIdleConnections()
-	}
 	return nil
 }
 
@@ -42,7 +35,7 @@ func (c *Client) Resize(plan capacity.Plan) error {
 // does not share connections, a place is a connection whatever was planned.
 func (c *core) limitsOf(p capacity.Plan) gate.Limits {
 	places := p.InFlight
-	if c.streams == nil || c.streams.plain.Load() {
+	if c.pool.Plain() {
 		places = p.Connections
 	}
 	return gate.Limits{Places: places, Queue: max(0, p.Queue), Wait: p.Wait}
@@ -63,8 +56,7 @@ func (c *Client) Observe(on bool) {
 
 func (c *core) observe(on bool) {
 	c.gate.Observe(on)
-	c.dialer.slots.Observe(on)
-	c.dialer.turns.Observe(on)
+	c.pool.Observe(on)
 	c.limits.observing.Store(on)
 }
 
@@ -77,7 +69,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	core.warmer.halt()
+	core.pool.Rest()
 	if err := core.gate.Drain(ctx); err != nil {
 		return fmt.Errorf("httpclient: %s: shutdown: %w", core.name, err)
 	}
@@ -95,12 +87,7 @@ func (c *Client) Close() error {
 		return err
 	}
 	core.gate.Close()
-	core.dialer.close()
-	core.warmer.stop()
-	core.transport.CloseIdleConnections()
-	if core.streams != nil {
-		core.streams.close()
-	}
+	core.pool.Close()
 	core.telemetry.Close()
 	return nil
 }

@@ -1,9 +1,11 @@
 package httpclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,6 +45,14 @@ type Options struct {
 	// http.ProxyFromEnvironment, which reads the environment once. A DialContext
 	// must heed its context: Close waits for it.
 	Base *http.Transport
+
+	// Resolver, if set, names the target's addresses in place of DNS: the endpoints of
+	// a Kubernetes Service, say, or a list. It returns them in the order to try them,
+	// each with a port or 0 for the target's own, and until when there is no need to
+	// ask again; the zero time is to ask for each dial. If it fails or has none, those
+	// it had last still stand. The name in the target remains that of TLS and of the
+	// Host header. It may be called from several goroutines, and must heed its context.
+	Resolver func(ctx context.Context) (addresses []netip.AddrPort, until time.Time, err error)
 
 	// Wrap, if set, is called once with the transport that sends attempts; what it
 	// returns is used in its place. A wrapper sees each attempt, sizes and bounds
@@ -85,7 +95,9 @@ type Options struct {
 
 	// MaxAge is how long a connection is used, give or take a tenth, so that
 	// changes in DNS are followed and new pods get their share. The default is
-	// 5 min. No request is lost by it.
+	// 5 min. No request is lost by it: a connection is used until its successor
+	// stands, for which there may be one more than planned for a moment, and for as
+	// long as none can be had.
 	MaxAge time.Duration
 
 	// WarmPath is requested with GET on each connection that Warm opens, so that

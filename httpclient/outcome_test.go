@@ -35,8 +35,7 @@ func faults(t *testing.T) map[string]*Client {
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	plain, _ := loopback(t, once, nil, slow(0))
-	unknown := newClient(t, "http://upstream.invalid", once, nil)
-	unknown.core.dialer.lookup = nowhere
+	unknown := newClient(t, "http://upstream.invalid", once, &Options{Resolver: nowhere})
 	shut := newClient(t, "http://upstream.example", once, nil)
 	shut.Close()
 	full := newClient(t, "http://upstream.example", capacity.Plan{InFlight: 1, Queue: capacity.NoQueue}, nil)

@@ -22,9 +22,6 @@ func (a *attempt) prepare() error {
 		a.header().Set(incoming.AttemptHeader, strconv.Itoa(l.attempts))
 	}
 	a.takeBody()
-	if l.core.dialer.retiring.Load() && hasBody(a.request) {
-		a.header()
-	}
 	l.core.inject(a)
 	return nil
 }

@@ -15,13 +15,11 @@ import (
 
 func TestTheCallersRequestIsNeverModified(t *testing.T) {
 	var n atomic.Int32
-	c, server := loopback(t, capacity.Plan{InFlight: 1, Attempts: 3, RetryShare: 1}, nil, func(w http.ResponseWriter, _ *http.Request) {
+	c, server := loopback(t, capacity.Plan{InFlight: 1, Attempts: 3, RetryShare: 1}, &Options{MaxAge: time.Nanosecond}, func(w http.ResponseWriter, _ *http.Request) {
 		if n.Add(1)%3 != 0 {
 			w.WriteHeader(503)
 		}
 	})
-	c.core.options.MaxAge = time.Nanosecond
-	c.core.dialer.retiring.Store(true)
 	for range 3 {
 		req, _ := http.NewRequestWithContext(t.Context(), "PUT", strings.ToUpper(server.URL[:4])+server.URL[4:]+"/path?q=1#f", strings.NewReader("body"))
 		req.Header.Set("X-Custom", "mine")

@@ -152,7 +152,7 @@ func TestThePlaceIsFreeDuringThePause(t *testing.T) {
 
 func TestFailedAttemptsLeaveNoConnectionAndNoGoroutine(t *testing.T) {
 	var n atomic.Int32
-	c, dials := counted(t, capacity.Plan{InFlight: 50, Attempts: 3, RetryShare: 1}, "http", func(w http.ResponseWriter, _ *http.Request) {
+	c, dials := counted(t, capacity.Plan{InFlight: 50, Attempts: 3, RetryShare: 1}, "http", nil, func(w http.ResponseWriter, _ *http.Request) {
 		if n.Add(1)%3 != 0 {
 			w.WriteHeader(503)
 		}

@@ -15,15 +15,15 @@ func (c *core) state() telemetry.State {
 	for i := range refusals {
 		refusals[i] = telemetry.Refusals{Reason: gate.Reason(i).String(), Refused: s.Refused[i], Observed: s.Observed[i]}
 	}
-	open := c.dialer.open()
+	conns := c.pool.Counts()
 	return telemetry.State{
 		InFlight: s.InFlight, Queued: s.Waiting, Places: s.Places,
 		Required:     c.flow.Required(now),
 		Refusals:     refusals,
 		Limited:      c.limits.counts(),
 		RetryBalance: c.budget.Balance(now),
-		Active:       min(open, s.InFlight),
-		Idle:         max(0, open-s.InFlight),
-		Upgraded:     int(c.dialer.upgraded.Load()),
+		Active:       conns.Open - conns.Idle,
+		Idle:         conns.Idle,
+		Upgraded:     conns.Upgraded,
 	}
 }

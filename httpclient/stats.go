@@ -36,6 +36,7 @@ func (c *Client) Stats() Stats {
 	}
 	now := time.Now()
 	s := core.gate.Snapshot()
+	conns := core.pool.Counts()
 	rate, hold := core.flow.Measure(now)
 	stats := Stats{
 		Upstream:     core.name,
@@ -43,9 +44,9 @@ func (c *Client) Stats() Stats {
 		Places:       s.Places,
 		InFlight:     s.InFlight,
 		Queued:       s.Waiting,
-		Open:         core.dialer.open(),
-		Oldest:       core.dialer.oldest(now),
-		Upgraded:     int(core.dialer.upgraded.Load()),
+		Open:         conns.Open,
+		Oldest:       conns.Oldest,
+		Upgraded:     conns.Upgraded,
 		Leaked:       core.telemetry.Leaks(),
 		Stuck:        int(core.stuck.Load()),
 		Rate:         rate,

@@ -1,14 +1,26 @@
 package httpclient
 
-import "errors"
+import (
+	"errors"
+	"strings"
 
-// explain makes an error of the connection one that says so: most of those of
-// net/http have no type.
-func (c *shared) explain(err error) error {
-	if c.Err() != nil {
-		return &brokenError{err}
+	"github.com/offtake-go/offtake/internal/pool"
+)
+
+// explain makes an error of a connection that has ended one that says so: most of
+// those of net/http have no type.
+func explain(c *pool.Conn, err error) error {
+	if c.Err() == nil || !c.HTTP2() && !endedUnused(err) {
+		return err
 	}
-	return err
+	return &brokenError{err}
+}
+
+// endedUnused says that a connection of HTTP/1.1 ended when it was not known to
+// carry anything. A test provokes the texts.
+func endedUnused(err error) bool {
+	text := err.Error()
+	return text == "http: server closed idle connection" || text == "ClientConn closed" || strings.HasPrefix(text, "readLoopPeekFailLocked: ")
 }
 
 // brokenError is a connection that ended under its requests.

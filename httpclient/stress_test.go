@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/offtake-go/offtake/capacity"
+	"github.com/offtake-go/offtake/internal/pool"
 )
 
 // TestNothingIsLostWhateverHappensAtOnce has callers that cancel, leak, close
@@ -36,8 +37,7 @@ func TestNothingIsLostWhateverHappensAtOnce(t *testing.T) {
 	}
 	for _, protocol := range []string{"http", "https", "HTTP/2.0"} {
 		plan := capacity.Plan{InFlight: 6, Queue: 20, Deadline: 200 * time.Millisecond, BodyIdle: 100 * time.Millisecond, RetryShare: 1}
-		c, _ := counted(t, plan, protocol, handler)
-		c.core.options.MaxAge, c.core.options.Idle = 50*time.Millisecond, 40*time.Millisecond
+		c, _ := counted(t, plan, protocol, &Options{MaxAge: 50 * time.Millisecond, Idle: 40 * time.Millisecond}, handler)
 		c.Warm(t.Context())
 		var wg sync.WaitGroup
 		for range 12 {
@@ -60,8 +60,7 @@ func TestNothingIsLostWhateverHappensAtOnce(t *testing.T) {
 		wg.Wait()
 		eventually(t, protocol+": all places back", func() bool { s := c.Stats(); return s.InFlight == 0 && s.Queued == 0 })
 		c.Close()
-		eventually(t, protocol+": all slots back", func() bool { return c.core.dialer.slots.Snapshot().InFlight == 0 && c.core.dialer.open() == 0 })
-		eventually(t, protocol+": all turns back", func() bool { return c.core.dialer.turns.Snapshot().InFlight == 0 }) // after the slot
+		eventually(t, protocol+": all slots back", func() bool { return c.core.pool.Counts() == pool.Counts{} })
 	}
 }
 

@@ -32,6 +32,9 @@ func parseTarget(raw string, further []string) (target, error) {
 	if !validPort(u.Port()) {
 		errs = append(errs, fmt.Errorf("target: port %s is not in [1, 65535]; none is the scheme's own", u.Port()))
 	}
+	if !isASCII(u.Hostname()) {
+		errs = append(errs, fmt.Errorf("target: %q is not ASCII; write it as DNS has it, as %q for bücher.example", u.Hostname(), "xn--bcher-kva.example"))
+	}
 	if u.User != nil {
 		errs = append(errs, fmt.Errorf("target: %q has a user in it; credentials belong into a header, by Options.Wrap", u.Redacted()))
 	}
@@ -41,7 +44,7 @@ func parseTarget(raw string, further []string) (target, error) {
 	t.host = t.normal(u.Host)
 	t.hosts[t.host] = struct{}{}
 	for i, h := range further {
-		if v, err := url.Parse("//" + h); err != nil || v.Host != h || v.Hostname() == "" || !validPort(v.Port()) {
+		if v, err := url.Parse("//" + h); err != nil || v.Host != h || v.Hostname() == "" || !isASCII(h) || !validPort(v.Port()) {
 			errs = append(errs, fmt.Errorf("Options.Hosts[%d]: %q is not a host or host:port; one like %q would do", i, h, "eu.processor.example"))
 			continue
 		}
@@ -51,6 +54,15 @@ func parseTarget(raw string, further []string) (target, error) {
 }
 
 const exampleTarget = "https://processor.example"
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
 
 // validPort says whether a port can be dialed; none can.
 func validPort(port string) bool {
@@ -104,9 +116,6 @@ func (t target) hostPort() (string, int) {
 	return u.Hostname(), 80
 }
 
-// dialAddress is the target as the transport dials it.
-func (t target) dialAddress() string { return t.dialAddressOf(t.host) }
-
 // dialAddressOf adds the port of the scheme to a host in normal form.
 func (t target) dialAddressOf(host string) string {
 	u := url.URL{Host: host}
@@ -119,9 +128,13 @@ func (t target) dialAddressOf(host string) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// ownAddress says whether the transport dials the upstream there, and not a
-// proxy.
-func (t target) ownAddress(address string) bool {
-	_, own := t.hosts[t.normal(address)]
-	return own
+// names are the hosts, the target's own first.
+func (t target) names() []string {
+	names := []string{t.host}
+	for name := range t.hosts {
+		if name != t.host {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -26,7 +26,7 @@ func (a *attempt) timeoutLocked() error {
 		e.Phase, e.Limit = PhaseBodyIdle, l.plan.BodyIdle
 		silent = time.Duration(a.upload.progress.Load())
 	case a.connections == 0:
-		e.Phase, e.outcome = PhaseConnect, l.core.dialer.stage()
+		e.Phase, e.outcome = PhaseConnect, outcomeOfPhase(l.core.pool.Stage())
 	}
 	if e.Unread || e.Unsent {
 		e.outcome = telemetry.Caller
@@ -39,8 +39,8 @@ func (a *attempt) timeoutLocked() error {
 		a.due = never
 		return nil
 	}
-	if a.conn != nil && !e.Unread && !e.Unsent {
-		a.conn.suspect(l.start.Add(silent))
+	if a.on != nil && !e.Unread && !e.Unsent {
+		a.on.Silent(l.start.Add(silent))
 	}
 	return e
 }

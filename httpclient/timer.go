@@ -56,7 +56,7 @@ func (a *attempt) nextLook(now time.Duration) time.Duration {
 	if d, ok := ctx.Deadline(); ok {
 		left = min(left, max(d.Sub(a.call.start)-now, time.Millisecond)) // a context may be late by an instant
 	}
-	return max(0, min(left, glance))
+	return max(1, min(left, glance)) // a timer of a bubble that is set to 0 by its own function crashes the race detector (Go 1.26.8)
 }
 
 // expire ends the attempt if one of its bounds has passed or its caller is gone,

@@ -65,12 +65,10 @@ func (a *attempt) watch() {
 // goroutine that called it: the caller's, or one of a wrapper.
 func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	l := a.call
-	c := ourConn(info.Conn)
 	now := l.now()
 	a.mu.Lock()
-	a.servedLocked()
 	a.connections++
-	a.conn = c
+	on := a.on
 	var waited time.Duration
 	if !info.Reused || !info.WasIdle { // else it was there at once
 		waited = now - a.connected
@@ -80,10 +78,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.mu.Unlock()
 	l.core.telemetry.ConnectWait(waited)
 	if nth > 1 {
-		a.silentRetry(nth-1, info.Conn, c)
-	}
-	if c != nil && !c.http2 && c.old(l.start.Add(now)) {
-		a.retire()
+		a.silentRetry(nth-1, on)
 	}
 	if a.users != nil && a.users.GotConn != nil {
 		a.users.GotConn(info)

@@ -1,45 +1,36 @@
 package httpclient
 
 import (
-	"crypto/tls"
-	"math"
 	"net/http"
 	"time"
 )
 
-// newTransport makes the engine for HTTP/1.1. What bounds a call is around it;
-// what is set here is what only it can do.
-func newTransport(c *core) *http.Transport {
-	o := c.options
-	t := new(http.Transport)
-	if o.Base != nil {
-		t = o.Base.Clone()
+// newTransport makes a transport that makes connections: what is set here is what
+// only it can do. Of Base it takes what is said to be taken, field by field: a
+// clone would bring along what others have registered with it.
+func newTransport(o Options, attempt time.Duration) *http.Transport {
+	t := &http.Transport{
+		ExpectContinueTimeout:  min(time.Second, attempt/4), // or there would be no time left for the answer
+		MaxResponseHeaderBytes: o.MaxHeader,
+		DisableCompression:     !o.Gzip,
+		HTTP2:                  http2Config(o.Base),
 	}
-	t.DialContext = c.dialer.dialPlain
-	t.DialTLSContext = c.dialer.dialTLS
-	t.TLSClientConfig = c.dialer.tls.Clone() // for targets behind a proxy
-	t.TLSHandshakeTimeout = longestConnect   // likewise
-	t.Protocols = new(http.Protocols)
-	t.Protocols.SetHTTP1(true)
-	t.MaxConnsPerHost = 0 // the dialer's own slots: see there
-	t.MaxIdleConns = 0
-	t.MaxIdleConnsPerHost = math.MaxInt // all of them: what was worth opening is worth keeping
-	t.IdleConnTimeout = o.Idle
-	t.ResponseHeaderTimeout = 0                                         // Plan.Attempt covers it, for 4 allocations less
-	t.ExpectContinueTimeout = min(time.Second, c.plan.Load().Attempt/4) // or there would be no time left for the answer
-	if o.Base != nil && o.Base.ExpectContinueTimeout > 0 {
-		t.ExpectContinueTimeout = min(t.ExpectContinueTimeout, o.Base.ExpectContinueTimeout)
+	if base := o.Base; base != nil {
+		t.Proxy = base.Proxy
+		t.OnProxyConnectResponse = base.OnProxyConnectResponse
+		t.ProxyConnectHeader = base.ProxyConnectHeader.Clone()
+		t.GetProxyConnectHeader = base.GetProxyConnectHeader
+		t.WriteBufferSize, t.ReadBufferSize = base.WriteBufferSize, base.ReadBufferSize
+		if base.ExpectContinueTimeout > 0 {
+			t.ExpectContinueTimeout = min(t.ExpectContinueTimeout, base.ExpectContinueTimeout)
+		}
 	}
-	t.MaxResponseHeaderBytes = o.MaxHeader
 	if o.Observe { // then headerTooLong applies it
 		t.MaxResponseHeaderBytes = 0
 		if o.Base != nil {
 			t.MaxResponseHeaderBytes = o.Base.MaxResponseHeaderBytes
 		}
 	}
-	t.DisableCompression = !o.Gzip
-	t.DisableKeepAlives = false
-	t.HTTP2 = http2Config(o.Base)
 	return t
 }
 
@@ -50,7 +41,7 @@ func http2Config(base *http.Transport) *http.HTTP2Config {
 	if base != nil && base.HTTP2 != nil {
 		config = *base.HTTP2
 	}
-	config.StrictMaxConcurrentRequests = false // see streams
+	config.StrictMaxConcurrentRequests = false // it lets nobody through when as many wait as there are streams (golang.org/issue/70809)
 	for _, d := range []struct {
 		field     *time.Duration
 		byDefault time.Duration
@@ -64,26 +55,4 @@ func http2Config(base *http.Transport) *http.HTTP2Config {
 		}
 	}
 	return &config
-}
-
-// tlsConfigs are Base's, or new ones.
-//
-// It is tempting to add a session cache, since a resumed session costs the
-// upstream no signature. But crypto/tls does not call VerifyPeerCertificate and
-// GetClientCertificate for one, so that a peer whose trust was withdrawn and a
-// client certificate that was replaced would go on for as long as tickets do.
-// Only whoever wrote the configuration knows whether that will do.
-func tlsConfigs(o Options) (plain, shared *tls.Config) {
-	plain = new(tls.Config)
-	if o.Base != nil && o.Base.TLSClientConfig != nil {
-		plain = o.Base.TLSClientConfig.Clone()
-	}
-	plain.MinVersion = max(plain.MinVersion, tls.VersionTLS12)
-	plain.NextProtos = []string{"http/1.1"}
-	shared = plain.Clone()
-	shared.NextProtos = []string{"h2"}
-	if o.Protocols.HTTP1() {
-		shared.NextProtos = append(shared.NextProtos, "http/1.1")
-	}
-	return plain, shared
 }

@@ -155,7 +155,7 @@ func TestHooksOfTheCallerFireOnceEach(t *testing.T) {
 		GotFirstResponseByte: func() { counts[5].Add(1) },
 	}
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		c, _ := counted(t, capacity.Plan{InFlight: 1}, protocol, slow(0))
+		c, _ := counted(t, capacity.Plan{InFlight: 1}, protocol, nil, slow(0))
 		req, _ := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", "/", nil)
 		resp, err := c.Do(req)
 		if err != nil {

@@ -2,97 +2,11 @@ package httpclient
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
-	"sync"
-	"sync/atomic"
 )
-
-// request warms by requests, each on a connection of its own: none goes on
-// before all have theirs. It takes only places that are free. Those that are not
-// have a connection already.
-func (w *warming) request(ctx context.Context) error {
-	n := w.enter()
-	defer w.leave(n)
-	w.got = w.want - n
-	if n == 0 {
-		return nil
-	}
-	if err := w.round(ctx, 1); err != nil {
-		return err
-	}
-	w.got = w.want - n // the first has its turn again, with the others
-	return w.round(ctx, n)
-}
-
-func (w *warming) enter() (n int) {
-	for n < w.want && w.core.gate.TryEnter() {
-		n++
-	}
-	return n
-}
-
-func (w *warming) leave(n int) {
-	for range n {
-		w.core.gate.Leave()
-	}
-}
-
-// round sends n requests at once, and adds the connections that the pool had
-// afterwards. That it says so is the only proof: a connection that was accepted
-// may be one in a backlog that nobody serves, and a response may have closed its
-// own.
-func (w *warming) round(ctx context.Context, n int) error {
-	var kept atomic.Int64
-	b := &barrier{missing: n, open: make(chan struct{})}
-	err := w.all(ctx, n, func(ctx context.Context) error {
-		arrive := sync.OnceFunc(b.arrive)
-		defer arrive()
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			GotConn: func(httptrace.GotConnInfo) {
-				arrive()
-				b.wait(ctx)
-			},
-			PutIdleConn: func(err error) {
-				if err == nil {
-					kept.Add(1)
-				}
-			},
-		})
-		return w.send(ctx, w.core.engine)
-	})
-	w.got += int(kept.Load())
-	if err == nil && int(kept.Load()) < n {
-		err = errors.New("the upstream answers, and closes its connections (Connection: close, or no keep-alive)")
-	}
-	return err
-}
-
-// barrier opens when nobody is missing.
-type barrier struct {
-	mu      sync.Mutex
-	missing int
-	open    chan struct{}
-}
-
-func (b *barrier) arrive() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.missing--; b.missing == 0 {
-		close(b.open)
-	}
-}
-
-func (b *barrier) wait(ctx context.Context) {
-	select {
-	case <-b.open:
-	case <-ctx.Done():
-	}
-}
 
 // warmRequest is GET for a path, or OPTIONS for the server as a whole.
 func (c *core) warmRequest(ctx context.Context) *http.Request {

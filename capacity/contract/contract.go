@@ -267,8 +267,10 @@ type Upstream struct {
 
 // Warm is how an upstream is warmed.
 type Warm struct {
-	// Path is requested on each new connection, for HTTP; the default is none: connections
-	// are opened, and nothing is sent.
+	// Path is requested on each connection that is opened, for HTTP, and must answer
+	// below 400; "*" sends OPTIONS *, and takes any answer. Without it connections are
+	// only opened, and nothing is asked of them: not every upstream has a path that is
+	// cheap and safe.
 	Path string `yaml:"path"`
 
 	// Connections is how many must stand.

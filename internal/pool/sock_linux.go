@@ -1,4 +1,4 @@
-package httpclient
+package pool
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package httpclient
+package pool
 
 import (
 	"context"
