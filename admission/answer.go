@@ -20,7 +20,8 @@ import (
 //   - context.Canceled is 499: the caller has left.
 //   - A deadline, ours or the caller's, or anything else with Timeout() true, is 504.
 //   - What the caller's own request can't be sent on for is 400, or 413 if it is too
-//     large: errors that say so, as grpcclient.RequestError.
+//     large, or 408 if it came too slowly: errors that say so, as
+//     httpclient.CallerError and grpcclient.RequestError.
 //   - The rest is 502; nil is 200.
 //
 // An error of a call that was repeated is answered for its last attempt. Any error

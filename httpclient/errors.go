@@ -2,7 +2,9 @@ package httpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/offtake-go/offtake/internal/telemetry"
@@ -60,6 +62,15 @@ func (e *TimeoutError) Timeout() bool { return true }
 
 // Temporary is true: with it a TimeoutError is a net.Error.
 func (e *TimeoutError) Temporary() bool { return true }
+
+// Answer is 504 for whoever asked this service, or 408 if it was his own upload that
+// gave nothing to send: see admission.Answer.
+func (e *TimeoutError) Answer() (status int, retryAfter time.Duration) {
+	if e.Unsent {
+		return http.StatusRequestTimeout, 0
+	}
+	return http.StatusGatewayTimeout, 0
+}
 
 // Is reports that a TimeoutError is a context.DeadlineExceeded.
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
@@ -133,6 +144,22 @@ func (e *CallerError) Error() string {
 
 // Unwrap returns what the body returned.
 func (e *CallerError) Unwrap() error { return e.Err }
+
+// Answer is 400 for whoever asked this service, 413 if the body was over its
+// http.MaxBytesReader, 408 if it came too slowly, or 499 if its sender has left: see
+// admission.Answer.
+func (e *CallerError) Answer() (status int, retryAfter time.Duration) {
+	if _, ok := errors.AsType[*http.MaxBytesError](e.Err); ok {
+		return http.StatusRequestEntityTooLarge, 0
+	}
+	switch {
+	case errors.Is(e.Err, context.Canceled):
+		return 499, 0 // nginx's code for a client that has left
+	case e.Timeout():
+		return http.StatusRequestTimeout, 0
+	}
+	return http.StatusBadRequest, 0
+}
 
 // Timeout says whether the body ran out of time, for url.Error.
 func (e *CallerError) Timeout() bool { return timedOut(e.Err) }

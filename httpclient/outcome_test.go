@@ -86,8 +86,8 @@ func TestEveryErrorIsInTheClosedSetAndInTheMetrics(t *testing.T) {
 		if timeout, ok := err.(net.Error); !ok || timeout.Timeout() != (want == telemetry.Timeout) {
 			t.Errorf("%s: Timeout() of %v, want %v", name, err, want == telemetry.Timeout)
 		}
-		if got := ReasonOf(err); string(got) != want.String() {
-			t.Errorf("ReasonOf(%v) = %q, want the word of the metrics, %q", err, got, want)
+		if got := OutcomeOf(err); string(got) != want.String() {
+			t.Errorf("OutcomeOf(%v) = %q, want the word of the metrics, %q", err, got, want)
 		}
 		switch bare := err.(*url.Error).Err.(type) { // some assert the type, and look no deeper
 		case *dialError:

@@ -246,7 +246,7 @@ func TestAPanicInARequestBodyIsAnErrorOfTheCallers(t *testing.T) {
 	c, _ := loopback(t, capacity.Plan{InFlight: 1}, nil, swallow)
 	for range 3 {
 		_, err := postIn(t, t.Context(), c, io.MultiReader(strings.NewReader("first"), panicking{}))
-		if got := ReasonOf(err); got != Caller || !strings.Contains(err.Error(), "in Read") {
+		if got := OutcomeOf(err); got != Caller || !strings.Contains(err.Error(), "in Read") {
 			t.Errorf("Do() = %v, a %q, want one of the caller's that says what it was", err, got)
 		}
 		wantIdle(t, c)

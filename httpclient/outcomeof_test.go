@@ -1,10 +1,12 @@
 package httpclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -13,14 +15,14 @@ import (
 	"github.com/offtake-go/offtake/capacity"
 )
 
-func TestAReasonIsFoundBelowRetriesAndForFaultsBeforeTheCall(t *testing.T) {
+func TestAnOutcomeIsFoundBelowRetriesAndForFaultsBeforeTheCall(t *testing.T) {
 	broken := &RetryError{Attempts: 2, Err: io.ErrUnexpectedEOF, Earlier: &TimeoutError{}}
-	for err, want := range map[error]Reason{
+	for err, want := range map[error]Outcome{
 		nil: "", broken: Reset, &HostError{}: Caller, &RedirectError{}: Caller, &BodyLimitError{}: Body,
 		&CallerError{Err: errors.New("disk")}: Caller, errors.New("what?"): Protocol, &OneShotError{Err: broken}: Reset,
 	} {
-		if got := ReasonOf(err); got != want {
-			t.Errorf("ReasonOf(%v) = %q, want %q", err, got, want)
+		if got := OutcomeOf(err); got != want {
+			t.Errorf("OutcomeOf(%v) = %q, want %q", err, got, want)
 		}
 	}
 }
@@ -113,6 +115,24 @@ func TestPlansThatAreChangedAtOnceLeavePlacesAndPlanAlike(t *testing.T) {
 		wg.Wait()
 		if s := c.Stats(); s.Places != s.Plan.InFlight {
 			t.Fatalf("places, planned = %d, %d, want them alike", s.Places, s.Plan.InFlight)
+		}
+	}
+}
+
+func TestAFaultOfTheCallersIsAnsweredAsOne(t *testing.T) {
+	for _, tt := range []struct {
+		err  interface{ Answer() (int, time.Duration) }
+		want int
+	}{
+		{&CallerError{Err: &http.MaxBytesError{Limit: 5}}, http.StatusRequestEntityTooLarge},
+		{&CallerError{Err: fmt.Errorf("read: %w", context.Canceled)}, 499},
+		{&CallerError{Err: os.ErrDeadlineExceeded}, http.StatusRequestTimeout},
+		{&CallerError{Err: io.ErrUnexpectedEOF}, http.StatusBadRequest},
+		{&TimeoutError{Phase: PhaseBodyIdle, Unsent: true}, http.StatusRequestTimeout},
+		{&TimeoutError{Phase: PhaseAttempt}, http.StatusGatewayTimeout},
+	} {
+		if got, _ := tt.err.Answer(); got != tt.want {
+			t.Errorf("(%v).Answer() = %d, want %d", tt.err, got, tt.want)
 		}
 	}
 }
