@@ -38,12 +38,32 @@ func TestOneEndpointOfThreeThatFailsAtOnceGetsATrickle(t *testing.T) {
 	if lost > 0 || failed.Load() > 8 {
 		t.Errorf("%d of 400 calls lost and %d sent to the endpoint that fails, want none and 8 at the most", lost, failed.Load())
 	}
-	n := c.core.pool.Judgements()
-	if n.Endpoints != 3 || n.Out > 1 {
-		t.Errorf("endpoints, left out = %d, %d, want 3, 1 at the most", n.Endpoints, n.Out)
+	wantEndpoints(t, c, 3, 1, "127.0.0.3:"+port)
+	c.Observe(true)
+	wantEndpoints(t, c, 3, 1, "127.0.0.3:"+port)
+}
+
+// wantEndpoints wants so many endpoints, at most so many of them left out, and the
+// worst first, in Endpoints and in the metrics alike.
+func wantEndpoints(t *testing.T, c *Client, n, most int, worst string) {
+	t.Helper()
+	all := c.Endpoints()
+	out := 0
+	for _, e := range all {
+		if e.LeftOut {
+			out++
+		}
 	}
-	if c.Observe(true); c.core.pool.Judgements().Endpoints != 3 {
-		t.Error("endpoints changed by Observe, want 3 as before")
+	if len(all) != n || out > most {
+		t.Fatalf("endpoints, left out = %d, %d, want %d, %d at the most", len(all), out, n, most)
+	}
+	if first := all[0]; worst != "" && (first.Address != worst || first.Failures == 0 || first.Error == "") {
+		t.Errorf("first endpoint = %+v, want %s with its failures", first, worst)
+	}
+	wantCount(t, c, "endpoints", "used", float64(n-out))
+	wantCount(t, c, "endpoints", "left_out", float64(out))
+	if left := count(t, c, "endpoints_left_out_total", "failing"); int(left) < out {
+		t.Errorf("endpoints_left_out_total{failing} = %v, want the %d at least", left, out)
 	}
 }
 
@@ -61,7 +81,5 @@ func TestABusyEndpointIsNotLeftOut(t *testing.T) {
 	for range 100 {
 		together(t, c, 1)
 	}
-	if n := c.core.pool.Judgements(); n.Out != 0 {
-		t.Errorf("left out = %d, want none", n.Out)
-	}
+	wantEndpoints(t, c, 2, 0, "")
 }

@@ -3,6 +3,7 @@ package httpclient
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"github.com/offtake-go/offtake/capacity"
 	"github.com/offtake-go/offtake/internal/endpoint"
 	"github.com/offtake-go/offtake/internal/pool"
+	"github.com/offtake-go/offtake/internal/redact"
 	"github.com/offtake-go/offtake/internal/telemetry"
 )
 
@@ -73,8 +75,19 @@ func (e report) TurnedDown() {
 	e.core.gate.Resize(e.core.limitsOf(*e.core.plan.Load()))
 }
 
-// Judged implements pool.Events.
-func (e report) Judged(endpoint.Change) {}
+// Judged implements pool.Events. An endpoint is left out once or twice in an
+// incident, so that a line in the log for each is not too many.
+func (e report) Judged(c endpoint.Change) {
+	if !c.Out {
+		slog.Info("offtake: endpoint is back", "upstream", e.core.name, "endpoint", c.Endpoint)
+		return
+	}
+	text := ""
+	if c.Err != nil {
+		text = redact.Text(c.Err.Error())
+	}
+	slog.Warn("offtake: endpoint is left out", "upstream", e.core.name, "endpoint", c.Endpoint, "reason", c.Reason.String(), "observed", c.Observed, "error", text)
+}
 
 // CloseIdleConnections is what http.Client's method of that name calls.
 func (c *core) CloseIdleConnections() { c.pool.CloseIdle() }

@@ -291,55 +291,6 @@ func TestWhateverHappensTheBoundsHold(t *testing.T) {
 	}
 }
 
-func TestASubsetIsDeterministicAndCoversAllAsEvenlyAsCanBe(t *testing.T) {
-	var all []string
-	for i := range 100 {
-		all = append(all, fmt.Sprintf("10.0.%d.%d:8080", i/10, i%10))
-	}
-	load := make(map[string]int)
-	for replica := range 30 {
-		got := Subset(all, 5, replica, uint64(replica))
-		if len(got) != 5 {
-			t.Fatalf("Subset of replica %d = %d endpoints, want 5", replica, len(got))
-		}
-		for _, a := range got {
-			load[a]++
-		}
-	}
-	for _, a := range all {
-		if load[a] < 1 || load[a] > 2 {
-			t.Errorf("%s is used by %d of 30 replicas, want 1 or 2", a, load[a])
-		}
-	}
-}
-
-func TestWithoutAnIndexASubsetIsLargerAndKeepsMostOfIt(t *testing.T) {
-	var all []string
-	for i := range 100 {
-		all = append(all, fmt.Sprint("10.0.0.", i))
-	}
-	before := Subset(all, 5, -1, 7)
-	if len(before) != LeastSubset {
-		t.Errorf("Subset without an index = %d endpoints, want %d", len(before), LeastSubset)
-	}
-	after := Subset(slices.DeleteFunc(slices.Clone(all), func(a string) bool { return a == before[0] }), 5, -1, 7)
-	changed := 0
-	for _, a := range after {
-		if !slices.Contains(before, a) {
-			changed++
-		}
-	}
-	if changed > 1 {
-		t.Errorf("%d endpoints of the subset changed when one went, want 1", changed)
-	}
-	if got := Subset(all[:3], 5, -1, 7); len(got) != 3 {
-		t.Errorf("Subset of 3 = %d, want all", len(got))
-	}
-	if got := Subset(append(all[:3:3], all[0]), 5, 0, 7); len(got) != 3 {
-		t.Errorf("Subset of duplicates = %d, want 3", len(got))
-	}
-}
-
 func BenchmarkPick(b *testing.B) {
 	for _, n := range []int{1, 3, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

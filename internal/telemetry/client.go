@@ -56,6 +56,8 @@ var (
 	clientRetries     = definition{"offtake_client_retries_total", "Attempts after the first, by why the one before was not enough.", prometheus.CounterValue, []string{"reason"}}
 	clientDials       = definition{"offtake_client_dials_total", "Dials that ended.", prometheus.CounterValue, []string{"outcome"}}
 	clientConnections = definition{"offtake_client_connections", "Open connections; an upgraded one belongs to its caller.", prometheus.GaugeValue, []string{"state"}}
+	clientEndpoints   = definition{"offtake_client_endpoints", "Addresses of the upstream: used, or left out for their failures.", prometheus.GaugeValue, []string{"state"}}
+	clientLeftOut     = definition{"offtake_client_endpoints_left_out_total", "How often an address was left out; observed ones were used all the same.", prometheus.CounterValue, []string{"reason", "observed"}}
 	clientLimited     = definition{"offtake_client_limited_total", "Calls cut short by a limit other than the gate's: a retry not sent for want of budget, a body too long; observed ones were let pass.", prometheus.CounterValue, []string{"limit", "observed"}}
 	clientLeaks       = definition{"offtake_client_leaked_bodies_total", "Response bodies that nobody read to the end or closed; a deadline had to.", prometheus.CounterValue, nil}
 )
@@ -64,7 +66,7 @@ var (
 type clientDescs struct {
 	inFlight, queueLength, places, required, balance *prometheus.Desc
 	refused, attempts, retries, dials, connections   *prometheus.Desc
-	limited, leaks                                   *prometheus.Desc
+	limited, leaks, endpoints, leftOut               *prometheus.Desc
 }
 
 // NewClient registers the metrics of an upstream. A second client with the same
@@ -83,7 +85,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 			clientInFlight.desc(labels), clientQueueLength.desc(labels), clientPlaces.desc(labels),
 			clientRequired.desc(labels), clientBalance.desc(labels), clientRefused.desc(labels),
 			clientAttempts.desc(labels), clientRetries.desc(labels), clientDials.desc(labels), clientConnections.desc(labels),
-			clientLimited.desc(labels), clientLeaks.desc(labels),
+			clientLimited.desc(labels), clientLeaks.desc(labels), clientEndpoints.desc(labels), clientLeftOut.desc(labels),
 		},
 	}
 	var err error
@@ -161,7 +163,7 @@ func (c *clientCollector) Describe(out chan<- *prometheus.Desc) {
 	r := c.read
 	for _, d := range []*prometheus.Desc{
 		r.inFlight, r.queueLength, r.places, r.required, r.balance,
-		r.refused, r.attempts, r.retries, r.dials, r.connections, r.limited, r.leaks,
+		r.refused, r.attempts, r.retries, r.dials, r.connections, r.limited, r.leaks, r.endpoints, r.leftOut,
 	} {
 		out <- d
 	}
@@ -186,6 +188,14 @@ func (c *clientCollector) Collect(out chan<- prometheus.Metric) {
 	counter(out, r.leaks, c.leaks.Load())
 	if s.Upgraded > 0 {
 		gauge(r.connections, float64(s.Upgraded), "upgraded")
+	}
+	if s.Endpoints > 0 {
+		gauge(r.endpoints, float64(s.Endpoints-s.LeftOut), "used")
+		gauge(r.endpoints, float64(s.LeftOut), "left_out")
+	}
+	for _, l := range s.Left {
+		counterIfAny(out, r.leftOut, l.Refused, l.Reason, "false")
+		counterIfAny(out, r.leftOut, l.Observed, l.Reason, "true")
 	}
 	collectRefusals(out, r.refused, s.Refusals)
 	for _, l := range s.Limited {

@@ -52,6 +52,8 @@ type State struct {
 	Limited                  []Refusals // by limits other than the gate's
 	RetryBalance             float64    // retries that the budget would allow now
 	Idle, Active, Upgraded   int        // connections
+	Endpoints, LeftOut       int        // addresses of the upstream; of both together
+	Left                     []Refusals // how often one was left out
 }
 
 // register adds c to a registry; a nil one is the default. An error names the
