@@ -12,7 +12,13 @@ import (
 func (e engine) again(req *http.Request, l *pool.Lease, try int, err error) (*http.Request, error) {
 	closeOurs(req) // ClientConn leaves it open if it never came to write
 	err = explain(l.Conn(), err)
-	if req.Context().Err() != nil || !repeatable(req, l, err) || hasBody(req) && req.GetBody == nil {
+	if req.Context().Err() != nil {
+		return nil, err
+	}
+	if try > 0 && !l.Conn().HTTP2() && l.Conn().Err() != nil { // even a new one: it was not age
+		return nil, fmt.Errorf("%w: %w", errSilentRetries, err)
+	}
+	if !repeatable(req, l, err) || hasBody(req) && req.GetBody == nil {
 		return nil, err
 	}
 	most := silentRetries

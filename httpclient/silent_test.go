@@ -51,6 +51,30 @@ func TestOneRequestIsNotSentOnceForEachWarmConnection(t *testing.T) {
 	}
 }
 
+func TestNeitherIsItOverTLSWhereAPeerSaysGoodbye(t *testing.T) {
+	for _, protocol := range []string{"http", "https"} {
+		var deadly atomic.Bool
+		var sent atomic.Int32
+		plan := capacity.Plan{InFlight: 10, Attempts: 3, Deadline: 5 * time.Second}
+		c, _ := counted(t, plan, protocol, nil, func(http.ResponseWriter, *http.Request) {
+			if deadly.Load() {
+				sent.Add(1)
+				panic(http.ErrAbortHandler)
+			}
+		})
+		for range 5 {
+			together(t, c, 10)
+		}
+		deadly.Store(true)
+		if _, err := get(t, c, "/"); !errors.Is(err, errSilentRetries) {
+			t.Errorf("%s: Get() = %v, want %v", protocol, err, errSilentRetries)
+		}
+		if got := sent.Load(); got != 2 {
+			t.Errorf("%s: sent %d times, want 2", protocol, got)
+		}
+	}
+}
+
 func TestSilentRetriesAreChargedAndNotRetriedOnTop(t *testing.T) {
 	c, sent := poisoned(t, 10, capacity.Plan{Attempts: 5})
 	before := c.Stats().RetryBalance

@@ -111,8 +111,18 @@ func (c *Conn) hint(header string) {
 // HTTP/1.1.
 func (l *Lease) Unsent() bool { return !l.conn.shared && l.conn.wire.wrote.Load() == l.wrote }
 
-// Unheard says that not one byte came over the connection since the exchange began.
-func (l *Lease) Unheard() bool { return l.conn.wire.read.Load() == l.read }
+// goodbye is the longest alert of TLS with which a peer closes, in the AEAD suites:
+// 5 bytes of header, 8 of nonce, 2 of alert and 16 of tag (RFC 5288, section 3). With
+// the shortest status line a record has 34.
+const goodbye = 31
+
+// Unheard says that not one byte of an answer came over the connection since the
+// exchange began. Bytes are counted below TLS, where a peer that closes in good order
+// says so.
+func (l *Lease) Unheard() bool {
+	n := l.conn.wire.read.Load() - l.read
+	return n == 0 || l.conn.pool.options.Scheme == "https" && n <= goodbye
+}
 
 // Answer says how the exchange went, at the headers of its response or at its
 // failure. It counts once.
