@@ -29,6 +29,8 @@ type attempt struct {
 	call            *call
 	request         *http.Request // ours; with Options.Wrap, as it comes out of the wrapper
 	ownsHeader      bool
+	expects         bool        // has asked, of its own accord, whether to send the body
+	agreed          atomic.Bool // and the upstream has said yes
 
 	trace httptrace.ClientTrace
 	users *httptrace.ClientTrace // nil for none

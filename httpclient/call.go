@@ -20,21 +20,22 @@ import (
 // the last. It is one heap object together with its first attempt, which for
 // almost every call is the only one.
 type call struct {
-	core     *core
-	plan     *capacity.Plan
-	request  *http.Request   // the caller's, never modified
-	url      *url.URL        // where to send it
-	ctx      context.Context // the caller's, with the span
-	span     trace.Span      // nil without anybody to see it
-	start    time.Time       // all other times of a call are durations since then
-	stream   bool            // the deadline ends with the headers
-	method   telemetry.Method
-	attempts int
-	code     int        // of the response that is returned
-	earlier  error      // how the attempt before ended
-	oneShot  bool       // would have been repeated, if its body could be had again
-	failedOn *pool.Conn // the connection of an attempt that failed
-	first    attempt
+	core       *core
+	plan       *capacity.Plan
+	request    *http.Request   // the caller's, never modified
+	url        *url.URL        // where to send it
+	ctx        context.Context // the caller's, with the span
+	span       trace.Span      // nil without anybody to see it
+	start      time.Time       // all other times of a call are durations since then
+	stream     bool            // the deadline ends with the headers
+	method     telemetry.Method
+	attempts   int
+	code       int        // of the response that is returned
+	earlier    error      // how the attempt before ended
+	unexpected bool       // the upstream knows no expectations
+	oneShot    bool       // would have been repeated, if its body could be had again
+	failedOn   *pool.Conn // the connection of an attempt that failed
+	first      attempt
 }
 
 // RoundTrip implements http.RoundTripper: one call, with its queueing, attempts
@@ -77,6 +78,7 @@ func (l *call) run(waited time.Duration) (*http.Response, error) {
 	for {
 		l.attempts++
 		resp, err := a.send(l, waited)
+		l.unexpected = err == nil && a.failedExpectation(resp)
 		pause, again := l.again(resp, err)
 		if !again {
 			return l.settle(a, resp, err)

@@ -44,6 +44,7 @@ type core struct {
 	limits    limits
 	timers    sync.Pool    // of *timer
 	stuck     atomic.Int64 // see Stats.Stuck
+	hasty     atomic.Bool  // nothing is to be expected of the upstream: see expect
 }
 
 // New returns a client for the upstream at target, as "https://host" or

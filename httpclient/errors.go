@@ -37,6 +37,10 @@ type TimeoutError struct {
 	// under way.
 	Unsent bool
 
+	// NoStream says that the connections stand, and the upstream allows no more
+	// requests on them at a time (HTTP/2, SETTINGS_MAX_CONCURRENT_STREAMS).
+	NoStream bool
+
 	outcome telemetry.Outcome // what the wait was for, if not a response; 0 for that
 }
 
@@ -48,6 +52,9 @@ func (e *TimeoutError) Error() string {
 		PhaseDeadline: "not done within Plan.Deadline",
 		PhaseBodyIdle: "body without progress for Plan.BodyIdle",
 	}[e.Phase]
+	if e.NoStream {
+		what = "no stream on a connection of HTTP/2, which the upstream allows too few of, within its attempt"
+	}
 	if e.Unread {
 		what += " (nobody reads or closes it)"
 	}

@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -145,4 +146,24 @@ func TestUnreadBodiesDoNotStopTheConnection(t *testing.T) {
 		}
 	}
 	wantCount(t, c, "dials_total", "", 1)
+}
+
+func TestAnUpstreamWithoutAStreamToSpareIsNotOneWithoutAConnection(t *testing.T) {
+	plan := capacity.Plan{InFlight: 2, Streams: 2, Attempts: capacity.NoRetry, Attempt: 300 * time.Millisecond, Deadline: 10 * time.Second}
+	release := make(chan struct{})
+	c, _ := streamed(t, plan, nil, &http.HTTP2Config{MaxConcurrentStreams: 1}, func(w http.ResponseWriter, _ *http.Request) {
+		w.(http.Flusher).Flush()
+		<-release
+	})
+	held, err := get(t, c, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = get(t, c, "/")
+	if timeout, ok := errors.AsType[*TimeoutError](err); !ok || timeout.Phase != PhaseConnect || !timeout.NoStream {
+		t.Errorf("Get() = %v, want a TimeoutError for want of a stream", err)
+	}
+	close(release)
+	read(t, held)
+	wantIdle(t, c)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // NoLimit as Options.MaxBody leaves response bodies unbounded: a download, not
-// an answer.
+// an answer. As Options.ExpectContinue it has no body wait for the upstream.
 const NoLimit = -1
 
 // Options is how a client is wired. Nil, and every zero field, is a default that
@@ -100,6 +100,19 @@ type Options struct {
 	// long as none can be had.
 	MaxAge time.Duration
 
+	// ExpectContinue is the size from which a request's body is sent only after the
+	// upstream has agreed ("Expect: 100-continue"), in bytes. The default is 1 MiB,
+	// as curl has it; NoLimit never asks, and a body of unknown length is sent at
+	// once. It costs a round trip, and where nobody answers, once, a quarter of
+	// Plan.Attempt or 1 s, if that is less: an upstream that has let it pass is not
+	// asked again.
+	ExpectContinue int64
+
+	// TellDeadline sends each request with the time that its answer is waited for, in
+	// milliseconds, in X-Envoy-Expected-Rq-Timeout-Ms: the door of package admission
+	// reads it, so that a chain of services gives up together. The default is off.
+	TellDeadline bool
+
 	// WarmPath is requested with GET on each connection that Warm opens, so that
 	// the upstream itself is warm too; it must be cheap and safe, and answer below
 	// 400. "*" sends OPTIONS *, which asks for nothing in particular, and takes any
@@ -123,6 +136,7 @@ type Options struct {
 const (
 	defaultMaxBody   = 16 << 20
 	defaultMaxHeader = 256 << 10
+	defaultExpect    = 1 << 20
 	defaultConnect   = 1500 * time.Millisecond
 	defaultIdle      = 45 * time.Second
 	defaultMaxAge    = 5 * time.Minute
@@ -142,6 +156,9 @@ func (o *Options) resolve() (Options, error) {
 		duration("Idle", &r.Idle, defaultIdle, longestIdle),
 		duration("MaxAge", &r.MaxAge, defaultMaxAge, 24*time.Hour),
 		size("MaxHeader", &r.MaxHeader, defaultMaxHeader),
+	}
+	if r.ExpectContinue != NoLimit {
+		errs = append(errs, size("ExpectContinue", &r.ExpectContinue, defaultExpect))
 	}
 	if r.MaxBody != NoLimit {
 		errs = append(errs, size("MaxBody", &r.MaxBody, defaultMaxBody))

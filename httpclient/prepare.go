@@ -21,6 +21,8 @@ func (a *attempt) prepare() error {
 		}
 		a.header().Set(incoming.AttemptHeader, strconv.Itoa(l.attempts))
 	}
+	a.expect()
+	a.tellDeadline()
 	a.takeBody()
 	l.core.inject(a)
 	return nil

@@ -98,6 +98,9 @@ func (l *call) repeatable() bool {
 // retryable says why a result may be repeated. Safe means that the upstream has
 // not begun to work on the request, so that any method may.
 func (l *call) retryable(resp *http.Response, err error) (why telemetry.Retry, safe, ok bool) {
+	if l.unexpected {
+		return telemetry.RetryStatus, true, true
+	}
 	if err == nil {
 		return retryableStatus(resp)
 	}

@@ -27,6 +27,8 @@ func (a *attempt) timeoutLocked() error {
 		silent = time.Duration(a.upload.progress.Load())
 	case a.connections == 0:
 		e.Phase, e.outcome = PhaseConnect, outcomeOfPhase(l.core.pool.Stage())
+		n := l.core.pool.Counts()
+		e.NoStream = !l.core.pool.Plain() && n.Open > 0 && n.Dialing == 0
 	}
 	if e.Unread || e.Unsent {
 		e.outcome = telemetry.Caller

@@ -111,6 +111,9 @@ func (a *attempt) newUpload(body io.ReadCloser, memory bool) *upload {
 
 // Read implements io.Reader, for the engine.
 func (u *upload) Read(p []byte) (int, error) {
+	if u.progress.Load() < 0 {
+		u.attempt.sendsUnasked()
+	}
 	u.attempt.moved(u)
 	if u.reader != nil {
 		return u.reader.Read(p)

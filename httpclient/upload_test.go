@@ -122,7 +122,7 @@ func TestABodyThatMovesIsBoundedByItsPausesAndTheDeadline(t *testing.T) {
 }
 
 func TestAnUpstreamThatTakesNothingMoreIsSilentForNoLongerThanBodyIdle(t *testing.T) {
-	bubble(t, uploads, nil, func(http.ResponseWriter, *http.Request) { <-time.After(time.Minute) }, func(t *testing.T, c *Client) {
+	bubble(t, uploads, &Options{ExpectContinue: NoLimit}, func(http.ResponseWriter, *http.Request) { <-time.After(time.Minute) }, func(t *testing.T, c *Client) {
 		start := time.Now()
 		_, err := post(t, c, bytes.NewReader(make([]byte, 10<<20)))
 		timeout, ok := errors.AsType[*TimeoutError](err)
