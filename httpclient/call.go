@@ -146,9 +146,6 @@ func (l *call) settle(a *attempt, resp *http.Response, err error) (*http.Respons
 // error of TLS stands bare, as net/http has it: others look at its type without
 // errors.As, to know that it is in vain to try again.
 func (l *call) explain(err error) error {
-	if dial, ok := err.(*dialError); ok && isTLS(dial.err) {
-		err = dial.err
-	}
 	switch {
 	case l.earlier != nil:
 		return &RetryError{Attempts: l.attempts, Err: bare(err), Earlier: l.earlier}

@@ -25,17 +25,6 @@ func bare(err error) error {
 	return err
 }
 
-// asDialError keeps a phase that is known already.
-func asDialError(phase telemetry.Outcome, err error) *dialError {
-	if known, ok := errors.AsType[*dialError](err); ok {
-		return known
-	}
-	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		phase = telemetry.DNS
-	}
-	return &dialError{phase, err}
-}
-
 // temporary says whether a failed look-up may go better the next time.
 func temporary(err error) bool {
 	dns, ok := errors.AsType[*net.DNSError](err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync/atomic"
 	"testing"
 
@@ -104,6 +105,21 @@ func TestSessionsAreResumedOnlyOutOfTheUsersOwnCache(t *testing.T) {
 			if f, r := n.full.Load(), n.resumed.Load(); f != full || r != resumed {
 				t.Errorf("handshakes with cache %t = %d full, %d resumed, want %d, %d", cache != nil, f, r, full, resumed)
 			}
+		}
+	})
+}
+
+func TestAnErrorOfTLSHasTheTypeThatNetHTTPGivesIt(t *testing.T) {
+	overTLS(t, func(t *testing.T, h2 bool) {
+		server, _ := handshakes(t, h2)
+		c := newClient(t, server.URL, capacity.Plan{InFlight: 1}, &Options{Protocols: protocol(h2), Base: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: x509.NewCertPool()}}})
+		_, err := get(t, c, "/")
+		wrapped, ok := err.(*url.Error)
+		if !ok {
+			t.Fatalf("Get() = %v, want a *url.Error", err)
+		}
+		if _, ok := wrapped.Err.(*tls.CertificateVerificationError); !ok {
+			t.Errorf("its Err is a %T, want a *tls.CertificateVerificationError", wrapped.Err)
 		}
 	})
 }
