@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -208,7 +209,7 @@ func duplex(w http.ResponseWriter, r *http.Request) error {
 }
 
 func writesString(w http.ResponseWriter, _ *http.Request) error {
-	_, err := io.WriteString(w, string(make([]byte, 1<<20)))
+	_, err := io.WriteString(w, strings.Repeat("x", 1<<20))
 	return err
 }
 

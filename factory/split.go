@@ -63,13 +63,13 @@ func isTemporary(err error) bool {
 func (s *split) give(c net.Conn) {
 	stop := context.AfterFunc(s.done, func() { c.Close() })
 	defer stop()
-	c.SetDeadline(time.Now().Add(s.patience))
+	_ = c.SetDeadline(time.Now().Add(s.patience)) // a connection that is closed says so when it is read
 	told, isHTTP2, err := s.look(c)
 	if err != nil {
 		c.Close()
 		return
 	}
-	told.SetDeadline(time.Time{})
+	_ = told.SetDeadline(time.Time{})
 	to := s.http1
 	if isHTTP2 {
 		to = s.http2

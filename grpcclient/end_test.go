@@ -63,7 +63,7 @@ func TestTheErrorSaysWhoEndedACallFirst(t *testing.T) {
 }
 
 func isA[E error](err error) bool {
-	_, ok := err.(E) //nolint:errorlint // the outermost is meant
+	_, ok := err.(E)
 	return ok
 }
 

@@ -26,7 +26,7 @@ type nameBuilder struct {
 // isStandard says whether a builder is grpc-go's own: a program may have registered
 // another one for the scheme.
 func isStandard(b resolver.Builder) bool {
-	return reflect.TypeOf(b) == reflect.TypeOf(dns.NewBuilder())
+	return reflect.TypeOf(b) == reflect.TypeOf(dns.NewBuilder()) //nolint:staticcheck // resolver.Get would find the one that is registered
 }
 
 // Scheme implements resolver.Builder.

@@ -30,7 +30,7 @@ func (g *Guard) Do(ctx context.Context, f func(ctx context.Context) error, optio
 		}
 		if err := p.pause(err); err != nil {
 			p.left = time.Since(p.start)
-			return p.end(g.outcomeOf(err, p.ctx), err)
+			return p.end(g.outcomeOf(p.ctx, err), err)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func Call[T any](ctx context.Context, g *Guard, f func(ctx context.Context) (T, 
 		}
 		if err := p.pause(err); err != nil {
 			p.left = time.Since(p.start)
-			return value, p.end(g.outcomeOf(err, p.ctx), err)
+			return value, p.end(g.outcomeOf(p.ctx, err), err)
 		}
 	}
 }

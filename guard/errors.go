@@ -96,7 +96,7 @@ func isTimeout(err error) bool {
 }
 
 // outcomeOf puts an error into the closed set.
-func (g *Guard) outcomeOf(err error, caller context.Context) telemetry.Outcome {
+func (g *Guard) outcomeOf(caller context.Context, err error) telemetry.Outcome {
 	switch {
 	case err == errPanic:
 		return telemetry.Caller

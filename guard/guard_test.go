@@ -210,7 +210,7 @@ func TestTheContextOfACallIsAnHonestOne(t *testing.T) {
 		parent := context.WithValue(t.Context(), key{}, "value")
 		var kept, child context.Context
 		err := g.Do(parent, func(ctx context.Context) error {
-			kept = ctx
+			kept = ctx //nolint:fatcontext // that it is kept is what is tested
 			if ctx.Value(key{}) != "value" || ctx.Err() != nil || context.Cause(ctx) != nil {
 				t.Errorf("ctx = value %v, %v, %v, want the parent's value and no error", ctx.Value(key{}), ctx.Err(), context.Cause(ctx))
 			}
@@ -231,7 +231,7 @@ func TestTheContextOfACallIsAnHonestOne(t *testing.T) {
 				t.Errorf("Err() after the call = %v, want %v", ctx.Err(), context.DeadlineExceeded)
 			}
 		}
-		if err := g.Do(parent, func(ctx context.Context) error { kept = ctx; return nil }); err != nil {
+		if err := g.Do(parent, func(ctx context.Context) error { kept = ctx; return nil }); err != nil { //nolint:fatcontext // as above
 			t.Errorf("Do() = %v, want nil", err)
 		}
 		<-kept.Done()

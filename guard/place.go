@@ -84,7 +84,7 @@ func (g *Guard) enter(ctx context.Context) (*Place, error) {
 // refused records why there was no place, and returns it as the caller sees it.
 func (g *Guard) refused(ctx context.Context, span trace.Span, start time.Time, waited time.Duration, err error) error {
 	err = g.explain(ctx, start, waited, err)
-	o := g.outcomeOf(err, ctx)
+	o := g.outcomeOf(ctx, err)
 	now := time.Now()
 	g.telemetry.Failed(o, now, err)
 	g.telemetry.Call(ctx, telemetry.Func, 0, o, now.Sub(start))
@@ -144,7 +144,7 @@ func (p *Place) leave(err error) (telemetry.Outcome, error) {
 		return telemetry.CodeOK, nil
 	}
 	err = p.blame(err, ended, at >= until)
-	o := g.outcomeOf(err, p.ctx)
+	o := g.outcomeOf(p.ctx, err)
 	g.telemetry.Attempt(o)
 	g.telemetry.Failed(o, now, err)
 	return o, err

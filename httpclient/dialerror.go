@@ -19,7 +19,7 @@ func (e *dialError) Unwrap() error { return e.err }
 // bare is the error as net/http has it, where that says by itself how far the
 // connection came: others assert its type, and don't look below ours.
 func bare(err error) error {
-	if dial, ok := err.(*dialError); ok && dial.phase == outcomeOfConnection(dial.err) {
+	if dial, ok := err.(*dialError); ok && dial.phase == outcomeOfConnection(dial.err) { //nolint:errorlint // the outermost is meant
 		return dial.err
 	}
 	return err

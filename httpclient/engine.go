@@ -161,7 +161,7 @@ func dialFailed(err error) error {
 		return errClosedDialer
 	}
 	if d, ok := errors.AsType[*pool.DialError](err); ok {
-		if err == d { //nolint:errorlint // what wraps it has more to say
+		if err == d { // what wraps it has more to say
 			err = d.Err
 		}
 		return &dialError{outcomeOfPhase(d.Phase), err}

@@ -170,7 +170,6 @@ func TestTheServersWordOnIdleConnectionsIsHeeded(t *testing.T) {
 type mute struct {
 	net.Conn
 	gone *atomic.Bool
-	end  chan struct{}
 }
 
 func (m mute) Write(p []byte) (int, error) {

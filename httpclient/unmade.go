@@ -45,7 +45,7 @@ func (c *Client) named(resp *http.Response, err error) (*http.Response, error) {
 		e.URL = c.core.target.String() + e.URL
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		if refused, ok := e.Err.(*RedirectError); ok {
+		if refused, ok := e.Err.(*RedirectError); ok { //nolint:errorlint // the outermost is meant
 			e.URL = refused.Location
 		}
 	}

@@ -41,7 +41,7 @@ type connector struct {
 func newConnector(inner driver.Connector, o Options) *connector {
 	c := &connector{inner: inner, options: o}
 	c.warmer.connector = c
-	c.warmer.ctx, c.warmer.cancel = context.WithCancel(context.Background())
+	c.warmer.ctx, c.warmer.cancel = context.WithCancel(context.Background()) //nolint:fatcontext // it ends with the connector
 	return c
 }
 

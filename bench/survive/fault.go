@@ -11,9 +11,9 @@ import (
 // A Fault is what is wrong with an upstream for a while.
 type Fault struct {
 	Name   string
-	Slower time.Duration // the latency is so many times the stated one; 0 is as stated
-	Hang   bool          // it takes requests and never answers
-	Errors bool          // every second answer is a 503
+	Slower int  // the latency is so many times the stated one; 0 is as stated
+	Hang   bool // it takes requests and never answers
+	Errors bool // every second answer is a 503
 	Method string
 }
 
@@ -54,7 +54,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	select {
-	case <-time.After(u.latency * max(f.Slower, 1)):
+	case <-time.After(u.latency * time.Duration(max(f.Slower, 1))):
 	case <-r.Context().Done():
 		return
 	}

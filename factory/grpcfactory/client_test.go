@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,7 +32,7 @@ func open(t *testing.T, file string, o factory.Options) *factory.Service {
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	o.Logger = slog.New(slog.DiscardHandler)
 	o.Registerer = prometheus.NewRegistry()
 	o.Propagation, o.Spread = time.Millisecond, time.Millisecond
 	s, err := factory.Open(path, &o)

@@ -66,7 +66,7 @@ func start(t *testing.T, connections int) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "postgres")
+	dir, err := os.MkdirTemp("", "postgres") //nolint:usetesting // the server runs as another user, who can't enter the test's own folder
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 // Result is how a call went, as far as its endpoint is concerned.
 type Result uint8
 
+// The results.
 const (
 	Success Result = iota
 	Failure        // the endpoint's: refused, reset, timed out, 5xx

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -216,7 +215,7 @@ func TestANewEndpointStartsSlowly(t *testing.T) {
 
 func TestWhatIsNotNamedAnyMoreIsForgottenAndNoNameChangesNothing(t *testing.T) {
 	s, e := newSet(3, Options{})
-	if got := s.Update(at(0), nil); !reflect.DeepEqual(got, e) {
+	if got := s.Update(at(0), nil); !slices.Equal(got, e) {
 		t.Errorf("Update(nothing) = %d endpoints, want the 3 there were", len(got))
 	}
 	answer(e[0], 0, ms, Failure)

@@ -5,10 +5,11 @@ import "time"
 // Reason is why an endpoint is left out.
 type Reason uint8
 
+// The reasons.
 const (
-	Failing Reason = iota
-	Slow
-	Reasons // how many there are
+	Failing Reason = iota // it failed twice with no success between
+	Slow                  // its calls take ten times what its peers' do
+	Reasons               // how many there are
 )
 
 // String is the reason as a label.

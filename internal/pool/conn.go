@@ -198,7 +198,7 @@ func (c *Conn) first(req *http.Request) (*http.Response, error) {
 	done := make(chan result, 1)
 	began := time.Now()
 	go func() {
-		resp, err := c.cc.RoundTrip(req.WithContext(ctx))
+		resp, err := c.cc.RoundTrip(req.WithContext(ctx)) //nolint:bodyclose // whoever takes it does
 		done <- result{resp, err}
 	}()
 	select {

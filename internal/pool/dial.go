@@ -16,10 +16,11 @@ import (
 // Phase is how far a dial came.
 type Phase uint8
 
+// The phases.
 const (
-	Connect Phase = iota
-	DNS
-	TLS
+	Connect Phase = iota // no connection
+	DNS                  // no address
+	TLS                  // no handshake
 )
 
 // DialError is a connection that did not come about.
@@ -38,7 +39,7 @@ func asDialError(phase Phase, err error) *DialError {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		phase = DNS
 	}
-	if known, ok := err.(*DialError); ok {
+	if known, ok := err.(*DialError); ok { //nolint:errorlint // the outermost is meant
 		return known
 	}
 	return &DialError{phase, err}

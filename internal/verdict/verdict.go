@@ -92,9 +92,9 @@ func itself(err error) (status int, retryAfter time.Duration, ok bool) {
 }
 
 func is(err, target error) bool {
-	if err == target { //nolint:errorlint // as above
+	if err == target {
 		return true
 	}
-	e, ok := err.(interface{ Is(error) bool }) //nolint:errorlint // as above
+	e, ok := err.(interface{ Is(error) bool })
 	return ok && e.Is(target)
 }

@@ -23,7 +23,7 @@ func of(err error) (int, time.Duration, bool) {
 	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
 		return 0, 0, false
 	}
-	with, ok := err.(interface{ GRPCStatus() *status.Status }) //nolint:errorlint // verdict.Of walks
+	with, ok := err.(interface{ GRPCStatus() *status.Status })
 	if !ok {
 		return 0, 0, false
 	}

@@ -96,7 +96,7 @@ func (s *Set) list(path string) ([]string, error) {
 			if err != nil {
 				s.note(danglings, Ref{shown, 1})
 				links += "; " + shown + " is " + string(danglings)
-				return nil
+				return nil //nolint:nilerr // it is noted, and what stands beside it is read
 			}
 			d = fs.FileInfoToDirEntry(info)
 		}
