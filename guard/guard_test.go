@@ -102,7 +102,7 @@ func TestAFunctionThatIgnoresItsContextKeepsItsPlaceAndIsCounted(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() {
 			err := g.Do(context.Background(), func(context.Context) error {
-				time.Sleep(3 * time.Second) // heeds nothing
+				<-time.After(3 * time.Second) // heeds nothing
 				return nil
 			})
 			if err != nil {

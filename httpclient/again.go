@@ -32,7 +32,7 @@ func (e engine) again(req *http.Request, l *pool.Lease, try int, err error) (*ht
 	if hasBody(req) {
 		body, failed := req.GetBody()
 		if failed != nil {
-			return nil, &CallerError{Err: failed}
+			return nil, &CallerError{Upstream: e.core.name, Err: failed}
 		}
 		repeated.Body = body
 	}

@@ -1,7 +1,6 @@
 package httpclient
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -38,7 +37,7 @@ func (a *attempt) rewind() error {
 		return &CallerError{Upstream: a.call.core.name, Err: err}
 	}
 	if body == nil {
-		return &CallerError{Upstream: a.call.core.name, Err: errors.New("Request.GetBody returned no body")}
+		return &CallerError{Upstream: a.call.core.name, Err: errNoBody}
 	}
 	a.request.Body = body
 	return nil

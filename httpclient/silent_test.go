@@ -141,3 +141,18 @@ func TestPostsSpacedAtTheIdleTimeoutOfTheServerDoNotFail(t *testing.T) {
 		}
 	})
 }
+
+func TestAGetBodyThatReturnsNothingIsAnErrorOfTheCallers(t *testing.T) {
+	c, sent := poisoned(t, 1, capacity.Plan{Attempts: capacity.NoRetry})
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "/poison", strings.NewReader(strings.Repeat("x", 2*inOneWrite)))
+	req.Header.Set("Idempotency-Key", "1")
+	req.GetBody = func() (io.ReadCloser, error) { return nil, nil }
+	_, err := c.Do(req)
+	if OutcomeOf(err) != Caller || !errors.Is(err, errNoBody) {
+		t.Errorf("Do() = %v, want %v, a fault of the caller's", err, errNoBody)
+	}
+	if got := sent.Load(); got != 1 {
+		t.Errorf("sent %d times, want 1", got)
+	}
+	wantIdle(t, c)
+}

@@ -40,6 +40,9 @@ type upload struct {
 // errLeft is what the engine reads when the attempt has ended.
 var errLeft = errors.New("httpclient: the call has ended")
 
+// errNoBody is a GetBody that does not keep its word.
+var errNoBody = errors.New("Request.GetBody returned no body")
+
 // inOneWrite is the longest body in memory that is left to the engine as it is:
 // net/http copies that much into one write, with the header.
 const inOneWrite = 4 << 10
@@ -83,6 +86,9 @@ func (a *attempt) takeBody() {
 			body, err := again()
 			if err != nil {
 				return nil, err
+			}
+			if body == nil {
+				return nil, errNoBody
 			}
 			_, memory := inMemory(body)
 			return a.newUpload(body, memory), nil
